@@ -103,6 +103,61 @@ def test_diff_shows_what_apply_would_do(tmp_path: Path) -> None:
     assert "give the --secret" in meshwright("apply", new, folder).complaint
 
 
+@pytest.mark.parametrize("words", [("--profile", "durable"), ("--mosquitto", "2.1"), ()])
+def test_diff_and_apply_answer_alike(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Where all brokers must restart although the plan stays, diff shows the restarts that apply shows."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "federation"
+    assert meshwright("export", plan, "--to", "mosquitto", "--out", folder).code == 0
+    shown = meshwright("diff", folder, plan, *words, "--json").json
+    applied = meshwright("apply", plan, folder, *words, "--dry-run", "--json").json
+    common = shown.keys() & applied.keys()
+    assert {name: shown[name] for name in common} == {name: applied[name] for name in common}
+    assert bool(shown["restarts"]) == bool(words)
+    lines = meshwright("apply", plan, folder, *words, "--dry-run").out.splitlines()
+    assert meshwright("diff", folder, plan, *words).out.splitlines() == lines[:-1]
+    assert lines[-1] == "dry run: nothing was changed"
+
+
+def test_diff_of_a_secured_federation_needs_no_secret(tmp_path: Path) -> None:
+    """Without the secret, the passwords of a federation count as unchanged; with another one, they change."""
+    plan, folder, secret = write_routed_plan(tmp_path), tmp_path / "federation", tmp_path / "secret"
+    secret.touch(mode=0o600)
+    secret.write_text("0123456789abcdef")
+    words: list[str | Path] = ["--secret", secret]
+    assert meshwright("export", plan, "--to", "mosquitto", *words, "--out", folder).code == 0
+    assert meshwright("diff", folder, plan).out == "nothing changes\n"
+    assert meshwright("diff", folder, plan, *words).out == "nothing changes\n"
+    secret.write_text("fedcba9876543210")
+    every = sorted(read_federation(folder).wiring.order)
+    assert meshwright("diff", folder, plan, *words, "--json").json["restarts"] == every
+
+
+def test_diff_names_new_brokers_without_an_address(tmp_path: Path) -> None:
+    """A federation on other machines is compared with a plan that has more brokers, without an inventory."""
+    old = write_routed_plan(tmp_path)
+    new = write_routed_plan(tmp_path, 8, seed=1, today=old)
+    folder, places = tmp_path / "federation", tmp_path / "places.csv"
+    places.write_text("broker,host,port\n" + "".join(f"b{number},h{number},1883\n" for number in range(6)))
+    words: list[str | Path] = ["--inventory", places, "--insecure", "--out", folder]
+    assert meshwright("export", old, "--to", "mosquitto", *words).code == 0
+    assert "start b6" in meshwright("diff", folder, new).out
+    assert "give an inventory" in meshwright("apply", new, folder, "--dry-run", "--insecure").complaint
+
+
+def test_diff_of_a_rollout_shows_what_is_left(tmp_path: Path) -> None:
+    """In the middle of a rollout, diff explains the waves that are left, under their numbers, like apply."""
+    old = write_routed_plan(tmp_path)
+    new = write_routed_plan(tmp_path, 8, seed=1, today=old)
+    folder = tmp_path / "federation"
+    assert meshwright("export", old, "--to", "mosquitto", "--out", folder).code == 0
+    every = meshwright("diff", folder, new, "--json").json["waves"]
+    apply_wave(new, folder)
+    assert meshwright("diff", folder, new, "--json").json["waves"] == every[1:]
+    explained = meshwright("diff", folder, new).out
+    assert "wave 2:" in explained
+    assert "wave 1:" not in explained
+
+
 def test_orphaned_sessions_are_listed(tmp_path: Path) -> None:
     """With queues, diff and apply show the same waves and sessions to end; once applied, none is left."""
     old = write_routed_plan(tmp_path, 8, seed=1)

@@ -244,7 +244,7 @@ def test_the_manifest(tmp_path: Path) -> None:
             BrokerSettings(profile, "2.1", identity=chosen.identity_key),
             inventory,
         )
-        assert (found.secured, found.fingerprint) == (True, fingerprint(SECRET))
+        assert (found.secured, found.settings.fingerprint) == (True, fingerprint(SECRET))
     assert [path.name for path in tmp_path.iterdir()] == ["federation.json"]
 
 
@@ -263,7 +263,7 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, missing: str) -> None:
 def test_who_must_restart() -> None:
     """Brokers at another address must restart; with another secret, all brokers that stay."""
     before, after = Inventory.on_loopback("abc"), Inventory.on_loopback("xab", 18829)
-    deployed = DeployedFederation(Wiring(tuple("abc"), {}), before, BrokerSettings(), fingerprint(SECRET))
+    deployed = DeployedFederation(Wiring(tuple("abc"), {}), before, BrokerSettings(secret=SECRET))
     assert deployed.must_restart(after, BrokerSettings(secret=SECRET)) == set()
     moved = Inventory({**after.endpoints, "b": Endpoint("h", 1)})
     assert deployed.must_restart(moved, BrokerSettings(secret=SECRET)) == {"b"}

@@ -362,7 +362,7 @@ def test_a_new_secret_rolls_out_in_waves(tmp_path: Path, profile: str) -> None:
         assert not set(before) & {process.pid for process in federation.brokers.running.values()}
         assert publish_everywhere(trees, after).passed
         found = read_federation(folder)
-        assert (found.fingerprint, found.rollout) == (fingerprint(b"1" * 20), None)
+        assert (found.settings.fingerprint, found.rollout) == (fingerprint(b"1" * 20), None)
         assert found.settings.identity == BrokerSettings(secret=b"0" * 20).identity_key
 
 

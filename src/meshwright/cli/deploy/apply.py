@@ -62,64 +62,20 @@ def diff(
     loads changed bridges when the dialling broker restarts, 2.1 when it reloads. The files of a federation
     are compared with what was written; the repair of what was changed by hand comes first.
     """
-    from meshwright import deploy
+    from meshwright.actions.diff import diff as compare
     from meshwright.cli import output
-    from meshwright.deploy.config.delta import (
-        compute_delta,
-        explain_delta,
-        explain_orphaned_sessions,
-        orphaned_sessions,
-    )
-    from meshwright.deploy.config.drift import drift_of_brokers, find_drift
-    from meshwright.errors import InputError
-    from meshwright.files.header import FEDERATION, holds
-    from meshwright.files.urls import local_path
 
-    trees = deploy.read_named_trees(new, allow_relays=allow_relays)
-    found: list[str] = []
-    folder = Path(local_path(old) or old)
-    if holds(folder, FEDERATION):
-        deployed = deploy.read_federation(folder)
-        known = deployed.settings
-        settings = read_settings(
-            profile or known.profile, mosquitto or known.version, secret, fragment=known.fragment
-        )
-        settings = replace(settings, identity=known.identity)
-        differences = find_drift(folder, deployed, settings.secret)
-        found = [str(each) for each in differences]
-        before, secured = deployed.current, deployed.secured
-        repairs = drift_of_brokers(folder, deployed, differences)
-    elif drift:
-        raise InputError(f"{old} is not a federation's folder: --drift compares the files of one")
-    else:
-        settings = deploy.BrokerSettings(profile or "plain", mosquitto or "2.0")
-        before = deploy.wire(deploy.read_named_trees(old, allow_relays=allow_relays))
-        secured, repairs = False, {}
-    delta = compute_delta(
-        before, deploy.rewire(trees, before), version=settings.version, secured=secured,
-        durable=settings.durable, drift=repairs,
-    )  # fmt: skip
+    found = compare(
+        old, new, profile=profile, version=mosquitto, secret=secret, allow_relays=allow_relays, drift=drift
+    )
     if json:
-        sessions = orphaned_sessions(delta)
-        output.answer_json(
-            {
-                "old": str(old),
-                "new": str(new),
-                **delta.to_dict(),
-                "outlived_sessions": sessions,
-                "drift": found,
-            }
-        )
+        output.answer_json(found.to_dict())
     else:
-        shown = found if drift else found[:SHOWN_DRIFT]
-        more = [f"… and {len(found) - len(shown)} more: see --drift"] if len(shown) < len(found) else []
-        output.answer(
-            *(f"drift: {line}" for line in shown),
-            *more,
-            *explain_delta(delta),
-            *explain_orphaned_sessions(delta, settings.identity_key),
-        )
-    if drift and found:
+        shown = found.drift if drift else found.drift[:SHOWN_DRIFT]
+        left = len(found.drift) - len(shown)
+        more = [f"… and {left} more: see --drift"] if left else []
+        output.answer(*(f"drift: {each}" for each in shown), *more, *found.explain())
+    if drift and found.drift:
         raise typer.Exit(output.ANSWER_IS_NO)
 
 

@@ -56,18 +56,21 @@ class Change:
     @property
     def new_secret(self) -> bool:
         """Whether passwords change."""
-        from meshwright.deploy.config.settings import fingerprint
-
-        return self.before.fingerprint != fingerprint(self.settings.secret)
+        return self.before.settings.fingerprint != self.settings.fingerprint
 
 
 def plan_change(
-    folder: Path, trees: NamedTrees, settings: BrokerSettings, inventory: Inventory | None = None
+    folder: Path,
+    trees: NamedTrees,
+    settings: BrokerSettings,
+    inventory: Inventory | None = None,
+    *,
+    to_write: bool = True,
 ) -> Change:
     """Compute the change of a federation's folder to new trees, including the repair of drift.
 
     A rollout to the same target is resumed. Without an inventory, brokers keep their endpoints, and new ones
-    get free ports if all are on this machine.
+    get free ports if all are on this machine. A change that is only shown needs no addresses of new brokers.
     """
     before = read_federation(folder)
     drift = tuple(find_drift(folder, before, settings.secret if before.secured else None))
@@ -75,7 +78,8 @@ def plan_change(
     def places(order: Iterable[str]) -> Inventory:
         if inventory is not None:
             return inventory.for_brokers(order)
-        return extend_inventory(before.current_inventory if begun is None else begun.inventory, order)
+        known = before.current_inventory if begun is None else begun.inventory
+        return extend_inventory(known, order, must_place=to_write)
 
     begun = before.rollout
     if begun is not None:
@@ -91,7 +95,7 @@ def plan_change(
     endpoints = places(wiring.order)
     now = replace(before, inventory=before.current_inventory)
     delta = compute_delta(
-        current, wiring, version=settings.version, secured=settings.secret is not None,
+        current, wiring, version=settings.version, secured=settings.secured,
         must_restart=now.must_restart(endpoints, settings), durable=settings.durable,
         drift=drift_of_brokers(folder, before, drift),
     )  # fmt: skip

@@ -67,7 +67,7 @@ def find_drift(folder: Path, deployed: DeployedFederation, secret: bytes | None 
     Without the secret that the files were written with, password lines are not compared one by one, only by
     the digest of the file.
     """
-    if fingerprint(secret) != deployed.fingerprint:
+    if fingerprint(secret) != deployed.settings.fingerprint:
         secret = None  # a new one: the passwords in the files are not derived from it
     texts = _written_texts(deployed, secret)
     found: list[Drift] = []

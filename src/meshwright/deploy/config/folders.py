@@ -23,7 +23,7 @@ from meshwright.deploy.config.manifest import (
     read_federation,
 )
 from meshwright.deploy.config.mosquitto import broker_files, systemd_unit
-from meshwright.deploy.config.settings import BrokerSettings, fingerprint
+from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.config.wiring import Wiring, check_folder_names, folder_of
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
@@ -86,7 +86,7 @@ def require_same_settings(folder: Path, settings: BrokerSettings) -> BrokerSetti
             ("profile", deployed.settings.profile != settings.profile),
             ("Mosquitto version", deployed.settings.version != settings.version),
             ("kind of files", deployed.settings.fragment != settings.fragment),
-            ("secret", deployed.fingerprint != fingerprint(settings.secret)),
+            ("secret", deployed.settings.fingerprint != settings.fingerprint),
         )
         if differs
     ]
@@ -112,7 +112,7 @@ def describe(
     """Return what the manifest says of files by their texts."""
     digests = {name: digest(text.encode()) for name, text in (files or {}).items()}
     bare = replace(settings, secret=None, identity=settings.identity_key)
-    return DeployedFederation(wiring, inventory, bare, fingerprint(settings.secret), digests)
+    return DeployedFederation(wiring, inventory, bare, digests)
 
 
 def mode_of(name: str, secured: bool) -> int:

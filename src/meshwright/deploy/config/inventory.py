@@ -139,18 +139,22 @@ def moved_brokers(before: Inventory, after: Inventory) -> set[str]:
     return {broker for broker in both if before.endpoints[broker] != after.endpoints[broker]}
 
 
-def extend_inventory(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
+def extend_inventory(inventory: Inventory, brokers: Iterable[str], *, must_place: bool = True) -> Inventory:
     """Return the inventory of these brokers: known ones keep their endpoint, new ones get a free local port.
+
+    If a broker is new and the others are not all on this machine, it is left out unless `must_place`.
 
     Raises
     ------
     InputError
-        If a broker is new and the others are not all on this machine.
+        If a broker is new, the others are not all on this machine, and `must_place`.
     """
     wanted = list(brokers)
     new = [broker for broker in wanted if broker not in inventory.endpoints]
     if new and not all(endpoint.loopback for endpoint in inventory.endpoints.values()):
-        raise InputError(f"the new brokers {first_five(new)} have no address: give an inventory")
+        if must_place:
+            raise InputError(f"the new brokers {first_five(new)} have no address: give an inventory")
+        wanted, new = [broker for broker in wanted if broker in inventory.endpoints], []
     used = set().union(*(endpoint.ports for endpoint in inventory.endpoints.values()))
     ports = (port for port in free_ports(2 * len(new) + len(used)) if port not in used)
     apart = any(endpoint.bridge_port for endpoint in inventory.endpoints.values())

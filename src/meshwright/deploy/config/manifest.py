@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.config.inventory import Endpoint, Inventory, moved_brokers
 from meshwright.deploy.config.rollout import Rollout
-from meshwright.deploy.config.settings import BrokerSettings, fingerprint
+from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.config.wiring import Wiring, folder_of
 from meshwright.errors import FormatError
 from meshwright.files.folder_change import LOCK, complete
@@ -33,8 +33,6 @@ class DeployedFederation:
     inventory: Inventory
     settings: BrokerSettings
     """Without the secret, which no file holds."""
-    fingerprint: str | None = None
-    """The fingerprint of the secret that passwords are derived from, or None without passwords."""
     files: Mapping[str, str] = field(default_factory=dict)
     """The files that are ours, by their paths in the folder, each with the digest of its content."""
     rollout: Rollout | None = None
@@ -43,7 +41,7 @@ class DeployedFederation:
     @property
     def secured(self) -> bool:
         """Whether there are passwords and access lists."""
-        return self.fingerprint is not None
+        return self.settings.secured
 
     @property
     def current(self) -> Wiring:
@@ -70,7 +68,7 @@ class DeployedFederation:
         need the new password, and all bridges change.
         """
         same = (
-            self.fingerprint == fingerprint(settings.secret)
+            self.settings.fingerprint == settings.fingerprint
             and self.settings.profile == settings.profile
             and self.settings.version == settings.version
         )
@@ -124,11 +122,11 @@ def read_federation(path: str | Path) -> DeployedFederation:
             content["mosquitto"],
             identity=content.get("identity"),
             fragment=bool(content.get("fragment")),
+            fingerprint=content["secret_fingerprint"],
         )
         rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
         files = {_inner_path(name): _sha256(known) for name, known in content["files"].items()}
-        fingerprint_ = content["secret_fingerprint"]
-        return DeployedFederation(wiring, inventory, settings, fingerprint_, files, rollout)
+        return DeployedFederation(wiring, inventory, settings, files, rollout)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
 
@@ -165,7 +163,7 @@ def manifest_text(deployed: DeployedFederation) -> str:
         "profile": deployed.settings.profile,
         "mosquitto": deployed.settings.version,
         **({"fragment": True} if deployed.settings.fragment else {}),
-        "secret_fingerprint": deployed.fingerprint,
+        "secret_fingerprint": deployed.settings.fingerprint,
         "brokers": [
             {"broker": broker, "folder": folder_of(broker), **deployed.inventory.endpoints[broker].record()}
             for broker in wiring.order

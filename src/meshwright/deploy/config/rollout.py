@@ -16,7 +16,6 @@ from meshwright.brokers.processes import CONFIGURATION
 from meshwright.deploy.config.delta import RELOAD, START, STOP, Delta, Step
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.mosquitto import broker_files, systemd_unit
-from meshwright.deploy.config.settings import fingerprint
 from meshwright.deploy.config.wiring import Wiring, find_former_topics, folder_of
 
 if TYPE_CHECKING:
@@ -97,8 +96,8 @@ def _read_step(record: Mapping[str, Any]) -> Step:
 def target_digest(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> str:
     """Return a digest of what a change leads to."""
     bridges = [[*pair, dict(topics)] for pair, topics in sorted(wiring.bridges.items())]
-    places = {name: inventory.endpoints[name].record() for name in wiring.order}
-    chosen = [settings.profile, settings.version, fingerprint(settings.secret)]
+    places = {name: endpoint.record() for name, endpoint in inventory.endpoints.items()}
+    chosen = [settings.profile, settings.version, settings.fingerprint]
     text = json.dumps([sorted(wiring.order), bridges, places, chosen], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -48,6 +48,8 @@ class BrokerSettings:
     the sessions do that carry them."""
     fragment: bool = False
     """Whether brokers have a configuration of their own, which includes a file with the bridges only."""
+    fingerprint: str | None = None
+    """Identifies the secret, also where the secret itself is unknown; None for a federation without it."""
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -62,6 +64,8 @@ class BrokerSettings:
             raise InputError(
                 f"the secret is shorter than {SHORTEST_SECRET} bytes: make one with openssl rand -hex 32"
             )
+        if self.secret is not None:
+            object.__setattr__(self, "fingerprint", fingerprint(self.secret))
 
     @property
     def identity_key(self) -> str | None:
@@ -69,6 +73,11 @@ class BrokerSettings:
         if self.identity is not None or self.secret is None:
             return self.identity
         return derive(self.secret, "identity", "").hex()
+
+    @property
+    def secured(self) -> bool:
+        """Whether there are passwords and access lists."""
+        return self.fingerprint is not None
 
     @property
     def durable(self) -> bool:

@@ -21,7 +21,7 @@ from meshwright.deploy.config.change import plan_change
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.manifest import read_federation
 from meshwright.deploy.config.named_trees import read_named_trees
-from meshwright.deploy.config.settings import BrokerSettings, read_secret
+from meshwright.deploy.config.settings import read_secret
 from meshwright.deploy.federation.update import apply_change
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.atomic import new_file
@@ -218,12 +218,11 @@ def _apply_request(
         trees = read_named_trees(request["plan"], allow_relays=request["relays"])
         places = {broker: Endpoint.from_record(fields) for broker, fields in request["places"].items()}
         known = federation.settings
-        settings = BrokerSettings(
-            request.get("profile", known.profile),
-            request.get("mosquitto", known.version),
-            read_secret(Path(request["secret"])) if "secret" in request else known.secret,
-            known.identity,
-            known.fragment,
+        settings = replace(
+            known,
+            profile=request.get("profile", known.profile),
+            version=request.get("mosquitto", known.version),
+            secret=read_secret(Path(request["secret"])) if "secret" in request else known.secret,
         )
         change = plan_change(federation.brokers.folder, trees, settings, Inventory(places))
         changing = replace(federation, settings=settings, inventory=change.inventory)

@@ -1,0 +1,100 @@
+"""Compare a plan, or a deployed federation, with a new plan: what changes where, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meshwright.errors import InputError
+
+if TYPE_CHECKING:
+    from meshwright.deploy.config.delta import Delta
+    from meshwright.deploy.config.drift import Drift
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changes from an old plan or federation to a new plan."""
+
+    old: str
+    new: str
+    delta: Delta
+    """The steps, in waves."""
+    waves_done: int = 0
+    """How many waves of a rollout to the new plan have been written."""
+    drift: tuple[Drift, ...] = ()
+    """What was changed by hand in the files of the old federation."""
+    identity: str | None = None
+    """The key of the bridges' ids."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference for a JSON answer."""
+        from meshwright.deploy.config.delta import orphaned_sessions
+
+        left = replace(self.delta, waves=self.delta.waves[self.waves_done :])
+        return {
+            "old": self.old,
+            "new": self.new,
+            **left.to_dict(),
+            "outlived_sessions": orphaned_sessions(left),
+            "drift": [str(each) for each in self.drift],
+        }
+
+    def explain(self) -> list[str]:
+        """Return lines that explain the steps, and which sessions to end after them."""
+        from meshwright.deploy.config.delta import explain_delta, explain_orphaned_sessions
+
+        return [
+            *explain_delta(self.delta, self.waves_done),
+            *explain_orphaned_sessions(self.delta, self.identity),
+        ]
+
+
+def diff(
+    old: str,
+    new: str,
+    *,
+    profile: str | None = None,
+    version: str | None = None,
+    secret: Path | None = None,
+    allow_relays: bool = False,
+    drift: bool = False,
+) -> Difference:
+    """Compare a new plan with an old one, or with a federation's folder, as `apply` would change it.
+
+    Without a profile, version or secret, a federation keeps its own. `drift` requires a federation's folder.
+
+    Raises
+    ------
+    InputError
+        If a plan has no trees that brokers can run, or `drift` is asked of a plan.
+    """
+    from meshwright import deploy
+    from meshwright.deploy.config.change import plan_change
+    from meshwright.deploy.config.delta import compute_delta
+    from meshwright.deploy.config.settings import read_secret
+    from meshwright.files.header import FEDERATION, holds
+    from meshwright.files.urls import local_path
+
+    trees = deploy.read_named_trees(new, allow_relays=allow_relays)
+    folder = Path(local_path(old) or old)
+    if holds(folder, FEDERATION):
+        known = deploy.read_federation(folder).settings
+        settings = replace(
+            known,
+            profile=profile or known.profile,
+            version=version or known.version,
+            secret=None if secret is None else read_secret(secret),
+        )
+        change = plan_change(folder, trees, settings, to_write=False)
+        done = change.rollout.done
+        return Difference(old, new, change.delta, done, change.drift, settings.identity_key)
+    if drift:
+        raise InputError(f"{old} is not a federation's folder: --drift compares the files of one")
+    settings = deploy.BrokerSettings(profile or "plain", version or "2.0")
+    before = deploy.wire(deploy.read_named_trees(old, allow_relays=allow_relays))
+    delta = compute_delta(
+        before, deploy.rewire(trees, before), version=settings.version, durable=settings.durable
+    )
+    return Difference(old, new, delta)
