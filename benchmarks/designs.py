@@ -15,7 +15,8 @@ from benchmarks.engine import WARM_NODES
 from benchmarks.page import FLOOR, Page, figure
 from benchmarks.resources import cpu_seconds
 from meshwright import bounds, measure
-from meshwright.designs import best, find
+from meshwright.designs import best
+from meshwright.designs.registry import find
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.verify import gap, verify_overlay

@@ -33,7 +33,7 @@ from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.dataset.profile import HOT_TOPICS, SAMPLED_NODES, Distribution, Profile, profile
 from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.session.session import session
-from meshwright.store import read_dataset
+from meshwright.store.datasets import read_dataset
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

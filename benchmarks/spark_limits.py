@@ -22,7 +22,7 @@ from benchmarks.page import FLOOR, Page, figure, megabytes
 from benchmarks.resources import memory, peak_memory
 from benchmarks.spark_data import HEAP, MASTER, java_process
 from meshwright import load_interest, measure, write_plan
-from meshwright.designs import Plan
+from meshwright.designs.plan import Plan
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.dataset.profile import profile

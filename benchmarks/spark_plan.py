@@ -28,7 +28,7 @@ from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.planning.executors import ClusterWaves
 from meshwright.pipeline.session.session import session
 from meshwright.pipeline.sharded_verify import examine_on_cluster
-from meshwright.store import write_dataset
+from meshwright.store.datasets import write_dataset
 from meshwright.verify.overlay_check import ShardFindings, ShardTask, examine_shard
 
 if TYPE_CHECKING:

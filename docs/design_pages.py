@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from meshwright.designs import DESIGNS
+from meshwright.designs.registry import DESIGNS
 
 
 class Advice(NamedTuple):

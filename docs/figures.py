@@ -13,7 +13,7 @@ import meshwright as mw
 from meshwright import measure
 from meshwright.churn import LiveOverlay, Policy, random_churn, replay
 from meshwright.costs.link_costs import LinkCosts
-from meshwright.designs import find
+from meshwright.designs.registry import find
 from meshwright.greedy import grow, rules
 
 SEEDS = (0, 1, 2)

@@ -21,7 +21,7 @@ from typer.main import get_command
 
 import meshwright as mw
 from meshwright.cli.main import build_app
-from meshwright.designs import DESIGNS
+from meshwright.designs.registry import DESIGNS
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SOURCE = CHECKOUT / "src" / "meshwright"

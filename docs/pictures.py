@@ -14,7 +14,7 @@ from PIL import Image
 import meshwright as mw
 from meshwright.churn import Policy, random_churn, replay
 from meshwright.content.migration import migrate
-from meshwright.designs import DESIGNS
+from meshwright.designs.registry import DESIGNS
 from meshwright.report import (
     churn_chart,
     degree_and_support,

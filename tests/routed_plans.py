@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from calls import crowds, seeds
 from meshwright import Interest
 from meshwright.deploy import NamedTrees
-from meshwright.designs import design
+from meshwright.designs.registry import design
 from meshwright.filters import PlannedFilters
 from meshwright.greedy import grow, rules
 from meshwright.routes import Trees, route
-from meshwright.store import read_trees, write_plan, write_trees
-from meshwright.store.trees import TREES, roles_of, tree_ids
+from meshwright.store.plans import write_plan
+from meshwright.store.trees import TREES, read_trees, roles_of, tree_ids, write_trees
 from meshwright.workloads import zipf
 
 

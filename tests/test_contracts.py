@@ -61,7 +61,7 @@ OFFENCES = [
     Offence(
         CHECKED,
         "verify/claims.py",
-        "if TYPE_CHECKING:\n    from meshwright.designs import Plan",
+        "if TYPE_CHECKING:\n    from meshwright.designs.plan import Plan",
         "meshwright.verify.claims -> meshwright.designs",
     ),
     Offence(  # by way of a room that verify may import

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from meshwright import bounds, churn, content, measure, pipeline, routes, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.designs import Advice, Comparison, Plan, Wishes, advise, certify, compare, design
+    from meshwright.designs.advice import Advice, Wishes, advise
+    from meshwright.designs.certified import certify
+    from meshwright.designs.comparison import Comparison, compare
+    from meshwright.designs.plan import Plan
+    from meshwright.designs.registry import design
     from meshwright.errors import MeshwrightError
     from meshwright.face import load, plot, save
     from meshwright.greedy import candidates, grow, rules
@@ -39,15 +43,11 @@ if TYPE_CHECKING:
     from meshwright.pipeline.dataset.profile import profile
     from meshwright.rooms import CallableRoom
     from meshwright.routes import Trees, route
-    from meshwright.store import (
-        load_costs,
-        load_interest,
-        read_plan,
-        read_trees,
-        write_dataset,
-        write_plan,
-        write_trees,
-    )
+    from meshwright.store.costs import load_costs
+    from meshwright.store.datasets import write_dataset
+    from meshwright.store.interest_files import load_interest
+    from meshwright.store.plans import read_plan, write_plan
+    from meshwright.store.trees import read_trees, write_trees
     from meshwright.verify.claims import PlanReport
 
     class _VerifyRoom(CallableRoom):
@@ -114,35 +114,35 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "Advice": "designs",
-    "Comparison": "designs",
+    "Advice": "designs.advice",
+    "Comparison": "designs.comparison",
     "Interest": "interest",
     "LinkCosts": "costs",
     "LiveOverlay": "churn",
     "MeshwrightError": "errors",
     "Overlay": "overlay",
-    "Plan": "designs",
+    "Plan": "designs.plan",
     "Trees": "routes",
-    "Wishes": "designs",
-    "advise": "designs",
+    "Wishes": "designs.advice",
+    "advise": "designs.advice",
     "candidates": "greedy",
-    "certify": "designs",
-    "compare": "designs",
-    "design": "designs",
+    "certify": "designs.certified",
+    "compare": "designs.comparison",
+    "design": "designs.registry",
     "grow": "greedy",
     "load": "face",
-    "load_costs": "store",
-    "load_interest": "store",
+    "load_costs": "store.costs",
+    "load_interest": "store.interest_files",
     "plot": "face",
     "profile": "pipeline.dataset.profile",
-    "read_plan": "store",
-    "read_trees": "store",
+    "read_plan": "store.plans",
+    "read_trees": "store.trees",
     "route": "routes",
     "rules": "greedy",
     "save": "face",
-    "write_dataset": "store",
-    "write_plan": "store",
-    "write_trees": "store",
+    "write_dataset": "store.datasets",
+    "write_plan": "store.plans",
+    "write_trees": "store.trees",
 }
 """The room of each public name that is not a room itself."""
 

@@ -100,14 +100,18 @@ def save(thing: Interest | Plan | Trees, path: str | Path) -> Path:
     ...     mw.save(mw.Interest.of({"a": {"x"}}), f"{folder}/dataset").name
     'dataset'
     """
-    from meshwright import store
-
     if isinstance(thing, Interest):
-        return store.write_dataset(thing, path)
+        from meshwright.store.datasets import write_dataset
+
+        return write_dataset(thing, path)
     if isinstance(thing, Plan):
-        return store.write_plan(thing, path)
+        from meshwright.store.plans import write_plan
+
+        return write_plan(thing, path)
     if isinstance(thing, Trees):
-        return store.write_trees(thing, path)
+        from meshwright.store.trees import write_trees
+
+        return write_trees(thing, path)
     raise InputError(f"cannot save {type(thing).__name__}: give an Interest, a Plan or Trees")
 
 

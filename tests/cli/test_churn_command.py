@@ -10,7 +10,7 @@ import pytest
 
 import meshwright as mw
 from meshwright.churn import POLICIES, LiveOverlay, Policy, random_churn, replay
-from meshwright.store import write_trace
+from meshwright.store.runs import write_trace
 from terminal import meshwright
 
 FIGURES = (

@@ -12,7 +12,7 @@ import pytest
 import meshwright as mw
 from meshwright import workloads
 from meshwright.cli import demo
-from meshwright.designs import DESIGNS
+from meshwright.designs.registry import DESIGNS
 from meshwright.pipeline.dataset.ingest import Outcome
 from meshwright.store import plan_check
 from terminal import Answer, meshwright, process

@@ -13,8 +13,8 @@ from meshwright.pipeline.dataset.ingest import Outcome
 from meshwright.pipeline.dataset.sample import Sample
 from meshwright.pipeline.follow_files import BatchOutcome
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
-from meshwright.store import write_dataset
 from meshwright.store.dataset_parts import QUARANTINE
+from meshwright.store.datasets import write_dataset
 from terminal import meshwright
 
 OUTCOME = Outcome(

@@ -23,7 +23,7 @@ from meshwright.cli.content import workload as content_workload
 from meshwright.cli.data import workload
 from meshwright.cli.main import build_app
 from meshwright.cli.plans import churn, compare, plan, soc, verify
-from meshwright.designs import DESIGNS
+from meshwright.designs.registry import DESIGNS
 from terminal import meshwright
 
 CHECKOUT = Path(__file__).parents[2]

@@ -9,8 +9,9 @@ import pytest
 
 import meshwright as mw
 from meshwright.interest import Interest
-from meshwright.store import load_interest, read_plan, write_dataset
-from meshwright.store.datasets import read_topic_kind
+from meshwright.store.datasets import read_topic_kind, write_dataset
+from meshwright.store.interest_files import load_interest
+from meshwright.store.plans import read_plan
 from terminal import meshwright
 
 ROWS = """node,topic

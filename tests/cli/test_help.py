@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from meshwright.cli.main import build_app
-from meshwright.designs import DESIGNS
+from meshwright.designs.registry import DESIGNS
 from meshwright.workloads import WORKLOADS
 from terminal import meshwright
 

@@ -25,7 +25,10 @@ sys.path[:0] = sys.argv[4:]
 import meshwright as mw
 from meshwright.cli.main import build_app, execute
 from meshwright.deploy.config import change
-from meshwright.store import load_interest, read_plan, read_trees, read_dataset
+from meshwright.store.datasets import read_dataset
+from meshwright.store.interest_files import load_interest
+from meshwright.store.plans import read_plan
+from meshwright.store.trees import read_trees
 from meshwright.deploy import read_federation
 from meshwright.files.folder_change import digest
 build_app()
@@ -164,7 +167,7 @@ def test_killed_commands_leave_the_old_or_the_new(tmp_path: Path, moments: int) 
 def test_a_killed_ingest_on_spark_leaves_the_old_dataset(tmp_path: Path) -> None:
     """Ingest, killed while Spark works or while it writes, leaves the old dataset or the new one."""
     from meshwright import Interest
-    from meshwright.store import read_dataset, write_dataset
+    from meshwright.store.datasets import read_dataset, write_dataset
 
     old = Interest.from_dict({"a": {"x"}})
     (tmp_path / "rows.csv").write_text("node,topic\n" + "".join(f"n{i},t{i % 7}\n" for i in range(500)))

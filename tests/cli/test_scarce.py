@@ -16,7 +16,7 @@ from meshwright.deploy import read_federation, read_named_trees
 from meshwright.deploy.config.inventory import extend_inventory
 from meshwright.deploy.federation.run import run_federation
 from meshwright.deploy.federation.supervisor import _apply_request
-from meshwright.store import read_trees
+from meshwright.store.trees import read_trees
 from routed_plans import write_routed_plan
 from terminal import Answer, meshwright
 

@@ -8,7 +8,7 @@ import pytest
 
 import meshwright as mw
 from calls import overlay_of
-from meshwright.designs import Plan
+from meshwright.designs.plan import Plan
 from terminal import meshwright
 
 LINE = {"a": "x", "b": "y", "c": "y", "d": "y", "e": "x", "f": "z", "g": "z", "h": "z", "i": "x", "j": "w"}

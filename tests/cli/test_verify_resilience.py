@@ -10,8 +10,8 @@ import pytest
 
 from meshwright import load_interest, measure
 from meshwright.errors import InputError
-from meshwright.store import read_plan
 from meshwright.store.plan_check import verify_stored_plan
+from meshwright.store.plans import read_plan
 from meshwright.verify import verify_overlay
 from small_datasets import planned, small_dataset
 from terminal import meshwright

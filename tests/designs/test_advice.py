@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from calls import crowds, examples, overlay_of
 from meshwright import Interest, measure
-from meshwright.designs import Plan, Wishes, advise, design, front
-from meshwright.designs.advice import NEARLY_FEWEST, Tried, _none_within
+from meshwright.designs.advice import NEARLY_FEWEST, Tried, Wishes, _none_within, advise
 from meshwright.designs.certified import certify
+from meshwright.designs.front import front
+from meshwright.designs.plan import Plan
+from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 from meshwright.workloads import unif, zipf

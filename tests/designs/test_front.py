@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest, measure
-from meshwright.designs import front
+from meshwright.designs.front import front
 from meshwright.greedy import grow, rules
 from meshwright.verify import verify_overlay
 from meshwright.workloads import unif

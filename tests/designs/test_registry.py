@@ -8,8 +8,9 @@ import pytest
 
 import meshwright as mw
 from calls import triples
-from meshwright.designs import DESIGNS, design, find, front
 from meshwright.designs.best import best
+from meshwright.designs.front import front
+from meshwright.designs.registry import DESIGNS, design, find
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
 from meshwright.greedy import grow, rules

@@ -6,8 +6,11 @@ import pytest
 
 from compiling import Seconds, compile_something
 from meshwright import Interest
-from meshwright.designs import advise, certified, design, front
+from meshwright.designs import certified
+from meshwright.designs.advice import advise
 from meshwright.designs.certified import Timing
+from meshwright.designs.front import front
+from meshwright.designs.registry import design
 from meshwright.jit.announce import working_seconds
 from meshwright.jit.compiler import config
 from meshwright.workloads import social

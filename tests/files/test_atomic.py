@@ -22,7 +22,8 @@ from meshwright.files import exchange
 from meshwright.files.atomic import check_place, new_file, new_folder
 from meshwright.files.header import DATASET, PLAN, write_header
 from meshwright.report import degree_and_support
-from meshwright.store import read_dataset, write_dataset, write_trace
+from meshwright.store.datasets import read_dataset, write_dataset
+from meshwright.store.runs import write_trace
 from meshwright.workloads import unif, write_raw_events
 
 OLD = Interest.from_dict({"a": {"x"}, "b": {"x"}})

@@ -23,7 +23,7 @@ from meshwright.errors import ClusterError, InputError, MissingDependencyError
 from meshwright.pipeline.session.cluster import check_version, connect
 from meshwright.pipeline.session.failures import translate_error
 from meshwright.pipeline.session.session import session
-from meshwright.store import write_dataset
+from meshwright.store.datasets import write_dataset
 from meshwright.workloads import unif
 from pipeline.cluster_program import expectation
 from pipeline.test_pages import connection, connz, emqx

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.store import load_interest, write_dataset
-from meshwright.store.datasets import read_topic_kind
+from meshwright.store.datasets import read_topic_kind, write_dataset
+from meshwright.store.interest_files import load_interest
 from meshwright.workloads import zipf
 from terminal import meshwright
 

@@ -27,7 +27,7 @@ from meshwright.pipeline.event_batches import Node, Row, apply_to_nodes
 from meshwright.pipeline.follow import follow
 from meshwright.pipeline.follow_files import BatchOutcome, outcome_file, write_lines
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.store import write_dataset
+from meshwright.store.datasets import write_dataset
 from standalone import wait
 from terminal import meshwright
 

@@ -24,7 +24,7 @@ from meshwright.pipeline.readers.csv_files import Layout
 from meshwright.pipeline.readers.fields import name_reasons
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.times import WRONG_CLOCK
-from meshwright.store import write_dataset
+from meshwright.store.datasets import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 from terminal import meshwright
 

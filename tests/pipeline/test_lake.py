@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from meshwright import load_interest, measure
-from meshwright.designs import Plan
+from meshwright.designs.plan import Plan
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.dataset.profile import profile
@@ -17,7 +17,7 @@ from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.sharded_verify import verify_on_cluster
-from meshwright.store import write_plan
+from meshwright.store.plans import write_plan
 from meshwright.store.traffic import read_traffic
 
 if TYPE_CHECKING:

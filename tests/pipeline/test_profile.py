@@ -18,7 +18,8 @@ from meshwright.pipeline.dataset.people import People, RemotePeople
 from meshwright.pipeline.dataset.profile import Distribution, count_groups, profile
 from meshwright.pipeline.dataset.sample import free_numbers, sample
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
-from meshwright.store import dataset_parts, write_dataset
+from meshwright.store import dataset_parts
+from meshwright.store.datasets import write_dataset
 from meshwright.workloads import zipf
 from terminal import meshwright
 

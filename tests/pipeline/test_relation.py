@@ -22,7 +22,7 @@ from meshwright.pipeline.readers.fields import why_unusable
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, make_rows
 from meshwright.pipeline.readers.sources import Stretch
-from meshwright.store import read_dataset
+from meshwright.store.datasets import read_dataset
 from strategies import wild_names
 
 Event = tuple[str, str, int | None, int | None, bool | None]

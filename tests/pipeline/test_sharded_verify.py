@@ -21,9 +21,11 @@ from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.pipeline.plan_edges import read_links
 from meshwright.pipeline.sharded_verify import examine_links, examine_on_cluster, verify_on_cluster
-from meshwright.store import dataset_parts, read_plan, write_dataset, write_plan
+from meshwright.store import dataset_parts
+from meshwright.store.datasets import write_dataset
 from meshwright.store.plan_check import verify_stored_plan
 from meshwright.store.plan_parts import EDGES, EDGES_FILE, GROUPS
+from meshwright.store.plans import read_plan, write_plan
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 

@@ -10,7 +10,7 @@ import pytest
 from meshwright import Interest
 from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
-from meshwright.store import write_dataset
+from meshwright.store.datasets import write_dataset
 from meshwright.workloads import zipf
 
 

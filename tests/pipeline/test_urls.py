@@ -16,7 +16,8 @@ from meshwright import Interest, load_interest
 from meshwright.errors import InputError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.sources import list_files
-from meshwright.store import read_plan, write_dataset
+from meshwright.store.datasets import write_dataset
+from meshwright.store.plans import read_plan
 from meshwright.workloads import zipf
 from terminal import meshwright, process
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import meshwright as mw
-from meshwright.designs import Plan
+from meshwright.designs.plan import Plan
 from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.report import charts, degree_and_support
 from meshwright.report.charts import ccdf_chart, federation_picture

@@ -18,7 +18,7 @@ import pytest
 
 import meshwright as mw
 from calls import overlay_of
-from meshwright.designs import front
+from meshwright.designs.front import front
 from meshwright.errors import InputError, MissingDependencyError
 from meshwright.formatting import counted
 from meshwright.report.plan_facts import PlanFacts, facts_of_plan, facts_of_stored_plan, made_by, topic_effort

@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 import meshwright as mw
-from meshwright.designs import DESIGNS, Plan
 from meshwright.designs.advice import Advice, Tried, Wishes
+from meshwright.designs.plan import Plan
+from meshwright.designs.registry import DESIGNS
 from meshwright.formatting import duration, percentage
 from meshwright.report import advice_table, comparison
 from meshwright.report.tables import name_of

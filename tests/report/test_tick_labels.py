@@ -12,7 +12,7 @@ import pytest
 
 import meshwright as mw
 from meshwright.churn import Policy, random_churn, replay
-from meshwright.designs import Plan
+from meshwright.designs.plan import Plan
 from meshwright.report import churn_chart, degree_and_support, degree_chart, support_chart, trade_off
 from meshwright.report.charts import ccdf_chart
 from meshwright.report.content import content_chart

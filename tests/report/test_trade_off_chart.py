@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import meshwright as mw
-from meshwright.designs import Plan, front
+from meshwright.designs.front import front
+from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
 from meshwright.report import trade_off, write_front
 from meshwright.store.plan_check import verify_stored_plan

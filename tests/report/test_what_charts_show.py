@@ -14,7 +14,7 @@ import meshwright as mw
 from calls import overlay_of
 from meshwright.content import ContentPlan, Workload, assign, synthetic
 from meshwright.content.assignment.cost import cost, link_traffic
-from meshwright.designs import Plan
+from meshwright.designs.plan import Plan
 from meshwright.report import churn
 from meshwright.report.charts import MOST_NAMES, ccdf_chart, federation_picture
 from meshwright.report.content import (

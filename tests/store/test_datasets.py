@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from meshwright import Interest, fingerprint
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.files.remote import names_below
-from meshwright.store import dataset_parts, read_dataset, write_dataset
+from meshwright.store import dataset_parts
 from meshwright.store.dataset_folders import has_part, new_dataset, new_part
 from meshwright.store.dataset_parts import NAMES, SCHEMAS, SUBSCRIPTIONS, PartWriter
+from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.workloads import zipf
 from object_store import folder_as_store
 from strategies import interests, wild_interests

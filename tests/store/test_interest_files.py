@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.store import interest_files, write_dataset
+from meshwright.store import interest_files
+from meshwright.store.datasets import write_dataset
 from strategies import wild_interests
 
 PAIRS = [("b", "x"), ("a", "y"), ("a", "x"), ("007", "x")]
@@ -256,7 +257,7 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.Mon
     program = (
         "import resource, sys\n"
         "from meshwright.errors import InputError\n"
-        "from meshwright.store import load_interest\n"
+        "from meshwright.store.interest_files import load_interest\n"
         "load_interest(sys.argv[1])\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try: load_interest(sys.argv[2])\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from meshwright.churn import Event
 from meshwright.errors import FormatError, InputError
-from meshwright.store import read_trace, write_trace
+from meshwright.store.runs import read_trace, write_trace
 from strategies import wild_names
 
 topics = st.lists(wild_names, min_size=1, max_size=3, unique=True).map(tuple)

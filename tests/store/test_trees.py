@@ -17,9 +17,18 @@ from meshwright.errors import FormatError, InputError
 from meshwright.files.header import Kind
 from meshwright.overlay import Overlay
 from meshwright.routes import Trees, figures
-from meshwright.store import read_plan, read_trees, trees, write_plan, write_trees
-from meshwright.store.plans import StoredPlan
-from meshwright.store.trees import ROLES, TREES, StoredTrees, roles_of, tree_ids, trees_on
+from meshwright.store import trees
+from meshwright.store.plans import StoredPlan, read_plan, write_plan
+from meshwright.store.trees import (
+    ROLES,
+    TREES,
+    StoredTrees,
+    read_trees,
+    roles_of,
+    tree_ids,
+    trees_on,
+    write_trees,
+)
 from routed_plans import routed_plans
 
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y", "z"}, "d": {"z"}, "e": {"q"}})

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.designs import design
+from meshwright.designs.registry import design
 from meshwright.filters import FilterChoice, catch_alls, covers, has_wildcard, matches, plan_filters
 from meshwright.interest import Interest
-from meshwright.store import write_plan
 from meshwright.store.plan_check import verify_stored_plan
+from meshwright.store.plans import write_plan
 from meshwright.verify.filter_groups import _covered, derive_groups
 from naive_filters import ROOTED, filters
 

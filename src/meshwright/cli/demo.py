@@ -11,7 +11,8 @@ import typer
 from meshwright.cli.options import Json, Seed, ShowProgress
 
 if TYPE_CHECKING:
-    from meshwright.designs import Advice, Plan
+    from meshwright.designs.advice import Advice
+    from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
     from meshwright.pipeline.dataset.ingest import Outcome
     from meshwright.verify.claims import PlanReport
@@ -51,13 +52,14 @@ def demo(
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
     from meshwright.cli.plans.report import write_page
-    from meshwright.designs import design
+    from meshwright.designs.registry import design
     from meshwright.face import REPORT
     from meshwright.files.urls import require_local
     from meshwright.formatting import counted
     from meshwright.report import degree_and_support
     from meshwright.report.sheet import check_chart
-    from meshwright.store import plan_check, write_plan
+    from meshwright.store import plan_check
+    from meshwright.store.plans import write_plan
 
     def say(step: str, figure: str) -> None:
         if not json:
@@ -151,7 +153,7 @@ def _ingest_raw_logs(nodes: int, topics: int, seed: int, out: Path) -> "tuple[Ou
 def _ask(interest: "Interest", progress: bool) -> "Advice":
     """Try the designs without requirements, as `advise` does."""
     from meshwright.cli.plans import design_runs
-    from meshwright.designs import advise
+    from meshwright.designs.advice import advise
 
     return advise(interest, steps=STEPS, **design_runs.with_progress(forced=progress))
 
@@ -189,7 +191,7 @@ def _format_verdict(verdict: "PlanReport", topics: int) -> str:
 def _route(plan: "Plan", folder: Path) -> dict[str, Any]:
     """Choose a tree for each topic, store the trees in the plan, and return their figures."""
     from meshwright.routes import figures, route
-    from meshwright.store import write_trees
+    from meshwright.store.trees import write_trees
 
     trees = route(plan.overlay)
     write_trees(trees, folder)
@@ -220,10 +222,10 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
     from meshwright.cli.spark import StageDrawing
     from meshwright.deploy import BrokerSettings
     from meshwright.deploy.federation.federation_plan import read_federation_plan
-    from meshwright.designs import design
+    from meshwright.designs.registry import design
     from meshwright.errors import MissingDependencyError
     from meshwright.formatting import counted
-    from meshwright.store import write_plan
+    from meshwright.store.plans import write_plan
 
     try:
         version = installed_version()

@@ -142,7 +142,7 @@ def reproduce(
 
 def load_graphs(graphs: Mapping[str, Any]) -> dict[str, Interest]:
     """Load graphs by name, before any cell runs; errors name the graph."""
-    from meshwright.store import load_interest
+    from meshwright.store.interest_files import load_interest
 
     check_graphs(list(graphs))
     loaded = {}

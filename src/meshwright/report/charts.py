@@ -18,7 +18,7 @@ from meshwright.report.tables import name_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.designs import Plan
+    from meshwright.designs.plan import Plan
 
 POINTS = 2000
 """Points per curve; more than a chart has pixels would only make vector files large."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.designs import Plan
+    from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress

@@ -171,7 +171,7 @@ def _verified_card(facts: PlanFacts) -> str:
 
 
 def _guarantee(facts: PlanFacts) -> str:
-    from meshwright.designs import DESIGNS
+    from meshwright.designs.registry import DESIGNS
 
     known = DESIGNS.get(facts.algorithm)
     if known is None:

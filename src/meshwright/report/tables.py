@@ -13,9 +13,8 @@ from rich.text import Text
 from meshwright.formatting import amount, duration, excess, percentage
 
 if TYPE_CHECKING:
-    from meshwright.designs import Plan
     from meshwright.designs.advice import Advice, Tried
-    from meshwright.designs.plan import Parameter
+    from meshwright.designs.plan import Parameter, Plan
     from meshwright.report.plan_facts import PlanFacts
 
 
@@ -40,7 +39,7 @@ UNSHOWN = ("objective", "seconds", "steps", "time_limit", "front")
 
 def name_of(plan: Plan | PlanFacts) -> str:
     """Return a design's title with its parameters, such as 'Low-ODA (k = 5)' or 'Best, few links'."""
-    from meshwright.designs import DESIGNS
+    from meshwright.designs.registry import DESIGNS
 
     known = DESIGNS.get(plan.algorithm)
     title = known.title if known else plan.algorithm

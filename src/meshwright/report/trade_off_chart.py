@@ -14,7 +14,7 @@ from meshwright.report.sheet import COLOURS, check_chart, sheet, whole_numbers
 from meshwright.report.tables import name_of
 
 if TYPE_CHECKING:
-    from meshwright.designs import Plan
+    from meshwright.designs.plan import Plan
 
 FRONT_COLOUR, TAKE_COLOUR = COLOURS[0], COLOURS[2]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")

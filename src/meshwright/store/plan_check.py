@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from meshwright.bounds import DegreeProof
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.designs import Plan
+    from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
     from meshwright.progress import Progress
     from meshwright.store.plans import StoredPlan

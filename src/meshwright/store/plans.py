@@ -35,7 +35,7 @@ from meshwright.store.plan_parts import (
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
-    from meshwright.designs import Plan
+    from meshwright.designs.plan import Plan
     from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
 

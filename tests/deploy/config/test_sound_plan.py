@@ -13,8 +13,7 @@ import meshwright as mw
 from meshwright.deploy.config.sound_plan import _leads_to_root, require_sound
 from meshwright.errors import FormatError
 from meshwright.files.header import PLAN, write_header
-from meshwright.store import read_trees
-from meshwright.store.trees import TREES
+from meshwright.store.trees import TREES, read_trees
 from routed_plans import write_routed_plan
 from terminal import meshwright
 

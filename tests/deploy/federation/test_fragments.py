@@ -13,7 +13,7 @@ import pytest
 
 from brokers import PROGRAM, count_deliveries, subscriptions, unused_ports, wait_until
 from meshwright.interest import Interest
-from meshwright.store import write_dataset
+from meshwright.store.datasets import write_dataset
 from terminal import meshwright
 
 HELD = {"a": ["m/#"], "b": ["m/+", "n"], "c": ["m/x", "n"]}

@@ -13,7 +13,7 @@ from meshwright.deploy import BrokerSettings, NamedTrees
 from meshwright.deploy.federation.churn import churn_federation
 from meshwright.deploy.federation.federation_plan import FederationPlan, LivePlan
 from meshwright.deploy.federation.run import publish_everywhere, run_federation
-from meshwright.designs import design
+from meshwright.designs.registry import design
 from meshwright.filters import FilterChoice, PlannedFilters, plan_filters
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay

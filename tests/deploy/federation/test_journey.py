@@ -10,8 +10,8 @@ import pytest
 
 from brokers import PROGRAM, broker
 from meshwright.deploy.federation.traffic import load_aiomqtt
-from meshwright.store import read_plan
 from meshwright.store.datasets import read_topic_kind
+from meshwright.store.plans import read_plan
 from terminal import meshwright
 
 SITES = ("berlin", "oslo", "malmo", "rome", "ulm", "hq")

@@ -31,10 +31,11 @@ from meshwright.deploy.config.inventory import extend_inventory
 from meshwright.deploy.config.settings import fingerprint, read_secret
 from meshwright.deploy.federation import supervisor
 from meshwright.deploy.federation.run import RunningFederation, publish_everywhere, run_federation
-from meshwright.designs import design
+from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.routes import route
-from meshwright.store import write_plan, write_trees
+from meshwright.store.plans import write_plan
+from meshwright.store.trees import write_trees
 from routed_plans import write_routed_plan
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")

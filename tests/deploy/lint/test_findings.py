@@ -9,8 +9,8 @@ import pytest
 from meshwright.deploy.lint.configuration import read_configurations
 from meshwright.deploy.lint.findings import Finding, lint
 from meshwright.deploy.lint.network import Network
-from meshwright.store import load_interest
 from meshwright.store.datasets import read_topic_kind
+from meshwright.store.interest_files import load_interest
 from routed_plans import write_routed_plan
 from terminal import meshwright
 

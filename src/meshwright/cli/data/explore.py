@@ -196,7 +196,7 @@ def sample(
     from meshwright.pipeline.dataset.sample import sample as sample_dataset
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.session.stages import report_stages
-    from meshwright.store import write_dataset
+    from meshwright.store.datasets import write_dataset
 
     check_target(out, "dataset")
     here = fits_here(source) and not wants_spark(master, conf)

@@ -106,7 +106,7 @@ def workload(
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
     from meshwright.files.atomic import check_place
-    from meshwright.store import write_dataset
+    from meshwright.store.datasets import write_dataset
     from meshwright.workloads import write_raw_events
 
     asked: dict[str, Any] = {

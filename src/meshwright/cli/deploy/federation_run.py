@@ -210,7 +210,7 @@ def _ingested_interest_is(expected: Interest, logs: Path, dataset: Path) -> bool
 
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.pipeline.readers.formats import Reading
-    from meshwright.store import load_interest
+    from meshwright.store.interest_files import load_interest
 
     reading = Reading("mosquitto-log", node_from="broker", bridges=NOT_SUBSCRIBERS)
     ingest(None, [logs], dataset, reading, allow_empty=True)

@@ -45,8 +45,7 @@ def lint(
     from meshwright.deploy.lint.network import Network
     from meshwright.formatting import counted
     from meshwright.interest import Interest
-    from meshwright.store import write_dataset
-    from meshwright.store.datasets import MQTT
+    from meshwright.store.datasets import MQTT, write_dataset
 
     if dataset is not None:
         check_target(dataset, "dataset")

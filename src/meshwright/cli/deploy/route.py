@@ -72,8 +72,8 @@ def route(
     from meshwright.routes import OBJECTIVES, figures, stretch
     from meshwright.routes import route as choose
     from meshwright.routes.few_relays import prefer_few_relays
-    from meshwright.store import read_plan, read_trees, write_trees
-    from meshwright.store.trees import tree_ids
+    from meshwright.store.plans import read_plan
+    from meshwright.store.trees import read_trees, tree_ids, write_trees
 
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")

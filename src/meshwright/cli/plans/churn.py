@@ -116,8 +116,8 @@ def churn(
     from meshwright.errors import InputError
     from meshwright.formatting import counted
     from meshwright.report import churn_chart, churn_lines, churn_table
-    from meshwright.store import read_trace, write_churn
     from meshwright.store.datasets import PLAIN
+    from meshwright.store.runs import read_trace, write_churn
 
     if trace is not None and (rounds is not None or burst > 1):
         raise InputError("--trace defines the events: leave out --rounds and --burst")

@@ -44,8 +44,8 @@ from meshwright.cli.options import (
 from meshwright.cli.plans.report import ReportFile, check_page, write_page
 
 if TYPE_CHECKING:
-    from meshwright.designs import Plan
     from meshwright.designs.advice import Advice, Tried
+    from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
 
 CHEAP_TO_CERTIFY = 50_000
@@ -263,8 +263,9 @@ def advise(
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.designs import Wishes, front
-    from meshwright.designs import advise as ask
+    from meshwright.designs.advice import Wishes
+    from meshwright.designs.advice import advise as ask
+    from meshwright.designs.front import front
     from meshwright.errors import InputError
     from meshwright.report import advice_table, trade_off
     from meshwright.report.sheet import check_chart

@@ -13,8 +13,7 @@ from meshwright.formatting import counted
 if TYPE_CHECKING:
     from meshwright.bounds import NodePrices, Prices
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.designs import Plan
-    from meshwright.designs.plan import Parameter
+    from meshwright.designs.plan import Parameter, Plan
     from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def load(source: str, columns: Columns | None = None) -> Interest:
     """Load the interest, and print a note about repeated subscriptions."""
-    from meshwright.store import load_interest
+    from meshwright.store.interest_files import load_interest
 
     with working(f"reading {source}"):
         interest = load_interest(source, **({} if columns is None else vars(columns)))
@@ -46,7 +45,7 @@ def replace_plan(plan: Plan, out: str, *, page: bool = False) -> None:
     `page` says that a page follows.
     """
     from meshwright.files.places import names_in
-    from meshwright.store import write_plan
+    from meshwright.store.plans import write_plan
 
     before = names_in(out)
     write_plan(plan, out)
@@ -141,7 +140,7 @@ def load_overlay(
     plan: str, source: str, columns: Columns | None = None
 ) -> tuple[Overlay, PlannedFilters | None]:
     """Load a plan over what it was made for, and its filters; None for plain topics."""
-    from meshwright.store import read_plan
+    from meshwright.store.plans import read_plan
 
     interest, stored = load(source, columns), read_plan(plan)
     filters = stored.planned_filters(interest)
@@ -160,7 +159,7 @@ def group_lines(filters: PlannedFilters | None) -> list[str]:
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
     """Load the link costs, if a file is given."""
     from meshwright.errors import InputError
-    from meshwright.store import load_costs
+    from meshwright.store.costs import load_costs
 
     if file is None:
         if metric:
@@ -197,7 +196,7 @@ def split_names(text: str, option: str, example: str) -> list[str]:
 
 def split_algorithms(algorithms: str) -> list[str]:
     """Split a list such as 'gm,low'; each name must be a design and occur once."""
-    from meshwright.designs import find
+    from meshwright.designs.registry import find
 
     names = split_names(algorithms, "--algorithms", "gm,low")
     for name in names:
@@ -211,7 +210,7 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter], *, se
     `several` says that the command takes more than one design.
     """
     from meshwright.cli.options import check_search_limits
-    from meshwright.designs import DESIGNS
+    from meshwright.designs.registry import DESIGNS
     from meshwright.errors import InputError
 
     for name in names:
@@ -247,7 +246,7 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter], *, se
 
 def used_parameters(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
     """Return the parameters that a design uses; best uses k only for the objective balanced."""
-    from meshwright.designs import DESIGNS
+    from meshwright.designs.registry import DESIGNS
 
     idle = {"k"} if name == "best" and given.get("objective") != "balanced" else set()
     used = DESIGNS[name].parameters.keys() - idle
@@ -272,7 +271,7 @@ def make(
 
     The plan of a design that ignores costs still gets its total cost.
     """
-    from meshwright.designs import design, find
+    from meshwright.designs.registry import design, find
 
     max_edges = given.get("max_edges")
     goal = max_edges if isinstance(max_edges, int) else None
@@ -306,7 +305,7 @@ def add_certificate(
     seconds: float | None = None,
 ) -> Plan:
     """Return the plan with certified lower bounds; those of `known` plans are used again."""
-    from meshwright.designs import certify
+    from meshwright.designs.certified import certify
 
     with ProgressDrawing("Certificate", forced=progress) as drawing:
         return certify(plan, known=known, seconds=seconds, threads=threads, progress=drawing)

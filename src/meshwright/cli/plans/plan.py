@@ -81,7 +81,7 @@ def plan_front(
     from meshwright.cli import output
     from meshwright.cli.output import ProgressDrawing
     from meshwright.cli.plans import design_runs
-    from meshwright.designs import front
+    from meshwright.designs.front import front
     from meshwright.report import comparison, write_front
 
     with ProgressDrawing("Best", forced=progress) as drawing:
@@ -204,7 +204,7 @@ def plan(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs, spark_runs
-    from meshwright.designs import find
+    from meshwright.designs.registry import find
     from meshwright.errors import InputError
     from meshwright.jit.announce import working_seconds
     from meshwright.store.plans import check_replaced

@@ -71,7 +71,7 @@ def report(
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
-    from meshwright.store import read_plan
+    from meshwright.store.plans import read_plan
 
     check_page(out)
     read_plan(plan)  # reject a bad plan before reading the data

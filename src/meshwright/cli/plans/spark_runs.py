@@ -56,7 +56,7 @@ def make_on_spark(
 ) -> Construction:
     """Plan on Spark, with progress on stderr; the session starts only if it is needed."""
     from meshwright.cli.spark import open_session
-    from meshwright.designs import find
+    from meshwright.designs.registry import find
     from meshwright.pipeline.planning.construct import construct
 
     with ProgressDrawing(find(algorithm).title, forced=progress) as drawing:

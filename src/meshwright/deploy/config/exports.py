@@ -35,7 +35,7 @@ def export(path: str | Path, kind: str, target: str | Path) -> Path:
     OutputError
         If the folder cannot be created.
     """
-    from meshwright.store import read_plan
+    from meshwright.store.plans import read_plan
 
     if kind not in KINDS:
         raise InputError(f"cannot export to {kind!r}: choose one of mosquitto, {', '.join(KINDS)}")
@@ -54,7 +54,7 @@ def export(path: str | Path, kind: str, target: str | Path) -> Path:
 
 def _topics_by_link(stored: StoredPlan) -> TopicsByLink:
     """Return the topics whose trees use each link, by its sorted ends; empty if the plan has no trees."""
-    from meshwright.store import read_trees
+    from meshwright.store.trees import read_trees
 
     if "routes" not in stored.metadata:
         return {}
@@ -77,7 +77,7 @@ def _links(stored: StoredPlan, topics: TopicsByLink) -> list[dict[str, Any]]:
 
 def _unlinked_brokers(stored: StoredPlan, links: list[dict[str, Any]]) -> list[str]:
     """Return the brokers without a link; only plans with trees name them."""
-    from meshwright.store import read_trees
+    from meshwright.store.trees import read_trees
 
     if "routes" not in stored.metadata:
         return []
@@ -86,7 +86,7 @@ def _unlinked_brokers(stored: StoredPlan, links: list[dict[str, Any]]) -> list[s
 
 
 def _json(stored: StoredPlan, topics: TopicsByLink) -> str:
-    from meshwright.store import read_trees
+    from meshwright.store.trees import read_trees
 
     metadata = {
         name: value for name, value in stored.metadata.items() if name not in ("format", "schema", "files")

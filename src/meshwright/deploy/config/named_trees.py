@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from meshwright.store import StoredTrees
+    from meshwright.store.trees import StoredTrees
 
 RELAY, PUBLISHER, ALONE = "relay", "publisher", "alone"
 """The roles that a plan's table of roles knows."""
@@ -239,7 +239,7 @@ def read_named_trees(plan: str | Path, *, allow_relays: bool = False) -> NamedTr
         If the folder is not a plan, has a newer schema, or is damaged.
     """
     from meshwright.deploy.config.sound_plan import require_sound
-    from meshwright.store import read_trees
+    from meshwright.store.trees import read_trees
 
     stored = read_trees(plan)
     require_sound(stored)

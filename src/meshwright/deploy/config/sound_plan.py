@@ -13,7 +13,7 @@ from meshwright.files.header import PLAN, check_digests, damaged
 from meshwright.store.trees import PUBLISHER, RELAY
 
 if TYPE_CHECKING:
-    from meshwright.store import StoredTrees
+    from meshwright.store.trees import StoredTrees
 
 
 def require_sound(stored: StoredTrees) -> None:

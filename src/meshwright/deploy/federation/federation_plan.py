@@ -47,7 +47,7 @@ def read_federation_plan(path: Path) -> FederationPlan:
         If the folder is not a plan, has a newer schema, or is damaged.
     """
     from meshwright.deploy.config.sound_plan import require_sound
-    from meshwright.store import read_trees
+    from meshwright.store.trees import read_trees
 
     stored = read_trees(path)
     require_sound(stored)
@@ -61,7 +61,7 @@ def synthetic_plan(brokers: int, *, loops: bool = False, seed: int = 0) -> Feder
 
     A loop needs at least three brokers.
     """
-    from meshwright.designs import design
+    from meshwright.designs.registry import design
     from meshwright.routes import route
     from meshwright.store.trees import TREES, roles_of
     from meshwright.workloads import zipf

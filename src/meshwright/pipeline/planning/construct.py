@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.designs import Plan, find
+from meshwright.designs.plan import Plan
+from meshwright.designs.registry import find
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, rules, waves
 from meshwright.greedy.candidates import everything

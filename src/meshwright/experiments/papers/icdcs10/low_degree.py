@@ -12,7 +12,7 @@ from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.results import Results, Row, Spread
 
 if TYPE_CHECKING:
-    from meshwright.designs import Plan
+    from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
 
 

@@ -12,7 +12,7 @@ from meshwright.experiments.results import Results, Row, Spread
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.designs import Plan
+    from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
 
