@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import gc
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
+from benchmarks.golden import Golden
 from hypothesis import settings
 
 if TYPE_CHECKING:
@@ -46,6 +47,24 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("thorough", deadline=None, max_examples=400)  # by make test-slow, each time others
 settings.load_profile("meshwright")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that records golden files."""
+    parser.addoption("--record", action="store_true", help="record the answers in tests/golden/ again")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Return what requires the recorded answers of a golden file, or records them with `--record`."""
+
+    def require(name: str, found: Mapping[str, Any], within: str = "*") -> None:
+        answers = Golden(name)
+        if request.config.getoption("--record"):
+            answers.record(found, within)
+        assert not answers.differences(found, within)
+
+    return require
 
 
 @pytest.hookimpl(tryfirst=True)  # before the marks are read

@@ -1,14 +1,14 @@
 """Compare the digests of fixed runs with the recorded ones.
 
-    python -m benchmarks.fixed_runs                    # run all, compare with digests.json
+    python -m benchmarks.fixed_runs                    # run all, compare with tests/golden/fixed_runs.json
     python -m benchmarks.fixed_runs --only 'churn/*'   # only runs whose names match
     python -m benchmarks.fixed_runs --keep DIR         # also write the data of each run, to diff it
-    python -m benchmarks.fixed_runs --add              # record runs that have no digest yet
+    python -m benchmarks.fixed_runs --record           # record their digests instead
 
 The exit code is 1 if a digest differs. `data.py` says what counts for a digest. The runs use the `meshwright`
-on the Python path. To record the digests of other code, put its sources there and name its commit:
+on the Python path. To record the digests of other code, put its sources there:
 
-    PYTHONPATH=/path/to/checkout/src python -m benchmarks.fixed_runs --record COMMIT
+    PYTHONPATH=/path/to/checkout/src python -m benchmarks.fixed_runs --record
 
 The first run takes longer if kernels must be compiled. All files are in a temporary folder.
 """
@@ -16,7 +16,6 @@ The first run takes longer if kernels must be compiled. All files are in a tempo
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -28,11 +27,10 @@ from pathlib import Path
 from benchmarks.fixed_runs import commands, content_and_spark, overlays
 from benchmarks.fixed_runs.data import DIGITS, as_text, digest
 from benchmarks.fixed_runs.inputs import RUNS
+from benchmarks.golden import Golden
 
 MODULES = overlays, commands, content_and_spark
 """The modules that register their runs in `RUNS`."""
-RECORDED = Path(__file__).with_name("digests.json")
-"""The recorded digests, and the commit whose code made them."""
 TERMINAL_COLUMNS = "120"
 
 
@@ -62,50 +60,41 @@ def run_all(names: Sequence[str], *, keep: Path | None = None, times: bool = Fal
     return digests
 
 
-def record(digests: Mapping[str, str], recorded: Mapping[str, str], commit: str) -> int:
-    """Write these digests and the recorded ones if every run has one; return the exit code."""
+def record(digests: Mapping[str, str], golden: Golden, within: str = "*") -> int:
+    """Record these digests if every run has one; return the exit code."""
     failed = {name: found for name, found in digests.items() if len(found) != DIGITS}
     for name, found in failed.items():
         print(f"{name}: {found}")
     if failed:
         print(f"{len(failed)} of {len(digests)} runs failed: nothing recorded")
         return 1
-    known = {"commit": commit, "digests": dict(sorted({**recorded, **digests}.items()))}
-    RECORDED.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(digests)} runs recorded in {RECORDED.name}")
+    golden.record(digests, within)
+    print(f"{len(digests)} runs recorded")
     return 0
 
 
-def compare(digests: Mapping[str, str], recorded: Mapping[str, str]) -> int:
+def compare(digests: Mapping[str, str], golden: Golden, within: str = "*") -> int:
     """Print each run that differs, is new or is missing, and the totals; return the exit code."""
-    names = sorted({*digests, *recorded})
-    differing = [name for name in names if digests.get(name) != recorded.get(name)]
-    for name in differing:
-        print(f"{name}: recorded {recorded.get(name, 'nothing')}, found {digests.get(name, 'no such run')}")
-    print(f"{len(names)} runs, {len(names) - len(differing)} identical")
-    return int(bool(differing) or not names)
+    differing = golden.differences(digests, within)
+    for line in differing:
+        print(line)
+    missing = sum(fnmatchcase(name, within) and name not in digests for name in golden.answers)
+    count = len(digests) + missing
+    print(f"{count} runs, {count - len(differing)} identical")
+    return int(bool(differing) or not count)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fixed_runs")
-    parser.add_argument("--record", metavar="COMMIT", help="record all digests, with the code of this commit")
-    parser.add_argument("--add", action="store_true", help="record runs that have no digest yet")
+    parser.add_argument("--record", action="store_true", help="record the digests instead of comparing them")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="only matching names: 'churn/*'")
     parser.add_argument("--keep", metavar="DIR", type=Path, help="write the data of each run here, as JSON")
     parser.add_argument("--times", action="store_true", help="print the time of each run to stderr")
     given = parser.parse_args(arguments)
-    if given.record and (given.add or given.only != "*"):
-        parser.error("--record needs all runs: omit --add and --only")
-    known = json.loads(RECORDED.read_text(encoding="utf-8"))
-    recorded: dict[str, str] = known["digests"]
-    names = [name for name in RUNS if fnmatchcase(name, given.only) and not (given.add and name in recorded)]
+    names = [name for name in RUNS if fnmatchcase(name, given.only)]
     digests = run_all(names, keep=given.keep, times=given.times)
-    if given.record:
-        return record(digests, {}, given.record)
-    if given.add:
-        return record(digests, recorded, known["commit"])
-    return compare(digests, {name: it for name, it in recorded.items() if fnmatchcase(name, given.only)})
+    return (record if given.record else compare)(digests, Golden("fixed_runs"), given.only)
 
 
 if __name__ == "__main__":

@@ -7,19 +7,20 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from benchmarks.fixed_runs.__main__ import RECORDED, compare, main
+from benchmarks.fixed_runs.__main__ import compare, main, record
 from benchmarks.fixed_runs.data import DIGITS, as_text, digest, files
 from benchmarks.fixed_runs.inputs import RUNS, command
+from benchmarks.golden import Golden
 
 import meshwright as mw
 
 
 def test_every_run_has_a_digest() -> None:
     """The recorded digests are those of the registered runs."""
-    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
-    assert set(recorded["digests"]) == set(RUNS)
+    recorded = Golden("fixed_runs").answers
+    assert set(recorded) == set(RUNS)
     assert len(RUNS) > 60
-    assert all(len(it) == DIGITS for it in recorded["digests"].values())
+    assert all(len(it) == DIGITS for it in recorded.values())
 
 
 def test_data_count() -> None:
@@ -62,15 +63,30 @@ def test_a_command_must_end_with_its_exit_code(tmp_path: Path, monkeypatch: pyte
         command("--version", 2)
 
 
-def test_differences_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def golden(folder: Path, answers: dict[str, str]) -> Golden:
+    """Write a golden file and read it."""
+    (folder / "made.json").write_text(json.dumps(answers))
+    return Golden("made", folder)
+
+
+def test_differences_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Runs that differ, are new or are missing give a line each and exit code 1."""
     recorded = {"same": "1", "other": "2", "gone": "3"}
-    assert compare({"same": "1", "other": "x", "new": "4"}, recorded) == 1
+    assert compare({"same": "1", "other": "x", "new": "4"}, golden(tmp_path, recorded)) == 1
     printed = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in printed[:-1]] == ["gone", "new", "other"]
     assert printed[-1] == "4 runs, 1 identical"
-    assert compare(recorded, recorded) == 0
-    assert compare({}, {}) == 1
+    assert compare(recorded, golden(tmp_path, recorded)) == 0
+    assert compare({}, golden(tmp_path, {})) == 1
+
+
+def test_what_a_pattern_selects_is_recorded(tmp_path: Path) -> None:
+    """Recording replaces the answers within the pattern, drops gone ones, and refuses runs that failed."""
+    some = golden(tmp_path, {"a/1": "old", "a/2": "gone", "b/1": "kept"})
+    assert record({"a/1": "0" * DIGITS}, some, "a/*") == 0
+    assert Golden("made", tmp_path).answers == {"a/1": "0" * DIGITS, "b/1": "kept"}
+    assert record({"b/1": "ValueError: no"}, some, "b/*") == 1
+    assert Golden("made", tmp_path).answers["b/1"] == "kept"
 
 
 def test_a_pattern_selects_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

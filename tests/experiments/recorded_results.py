@@ -1,9 +1,9 @@
 """Results of the papers as they were once measured, and tables made from them in which claims fail.
 
-`recorded/KEY.json` holds some rows of a quick run of each paper. `recorded/answers.json` states what claims,
-drawings and small cells make of them. After a deliberate change, write the answers again and read the diff:
-`python tests/experiments/recorded_results.py`. `… FOLDER` takes rows from the output of `meshwright
-reproduce all --out FOLDER` first.
+`recorded/KEY.json` holds some rows of a quick run of each paper. To take them from another run:
+`meshwright reproduce all --out FOLDER`, then `python tests/experiments/recorded_results.py FOLDER`.
+`tests/golden/papers.json` states what claims, drawings and small cells make of them. After a deliberate
+change, record these answers again and read the diff: `pytest tests/experiments/test_recorded.py --record`.
 """
 
 from __future__ import annotations
@@ -206,23 +206,6 @@ def _round(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def answers_of(name: str) -> dict[str, Any]:
-    """Return all answers of a figure."""
-    figure = FIGURES[name][1]
-    return {
-        "cells": grids_of(figure),
-        "small": cells_of(name),
-        "drawing": drawing_of(name),
-        "claims": claims_of(name),
-    }
-
-
-def recorded_answers() -> dict[str, Any]:
-    """Return the answers that were recorded."""
-    answers: dict[str, Any] = json.loads((FOLDER / "answers.json").read_text())
-    return answers
-
-
 def record_rows(folder: Path) -> None:
     """Write some rows of a run of all papers."""
     import pyarrow.parquet as pq
@@ -265,7 +248,4 @@ def _thinned(rows: list[Row]) -> list[Row]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        record_rows(Path(sys.argv[1]))
-    written = {name: answers_of(name) for name in FIGURES}
-    (FOLDER / "answers.json").write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n")
+    record_rows(Path(sys.argv[1]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
 
 import pytest
+from benchmarks.golden import Golden
 
 from experiments.recorded_results import (
     FIGURES,
@@ -13,31 +14,36 @@ from experiments.recorded_results import (
     drawing_of,
     grids_of,
     measured,
-    recorded_answers,
     run_small_cells,
 )
 from meshwright.experiments.papers.icdcs16 import social
 
-recorded = cache(recorded_answers)
+Require = Callable[..., None]
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_claims(name: str) -> None:
+def test_claims(golden: Require, name: str) -> None:
     """Every comparison of every claim comes out as recorded: on what was measured, and where claims fail."""
-    assert claims_of(name) == recorded()[name]["claims"]
+    golden("papers", {f"{name}/claims": claims_of(name)}, f"{name}/claims")
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_drawings(name: str) -> None:
+def test_drawings(golden: Require, name: str) -> None:
     """A figure has the curves, the levels and the labels that it had."""
-    assert drawing_of(name) == recorded()[name]["drawing"]
+    golden("papers", {f"{name}/drawing": drawing_of(name)}, f"{name}/drawing")
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_cells(name: str) -> None:
+def test_cells(golden: Require, name: str) -> None:
     """Small cells measure what they measured; a figure whose cells do not has another version."""
-    assert cells_of(name) == recorded()[name]["small"]
-    assert grids_of(FIGURES[name][1]) == recorded()[name]["cells"]
+    golden("papers", {f"{name}/small": cells_of(name)}, f"{name}/small")
+    golden("papers", {f"{name}/cells": grids_of(FIGURES[name][1])}, f"{name}/cells")
+
+
+def test_only_answers_of_figures_are_recorded() -> None:
+    """A figure that is gone leaves no answers behind."""
+    parts = "cells", "small", "drawing", "claims"
+    assert set(Golden("papers").answers) == {f"{name}/{part}" for name in FIGURES for part in parts}
 
 
 ORDERED = (
@@ -79,8 +85,9 @@ def verdicts() -> dict[str, set[str]]:
     """Return the verdicts that each claim has in all tables."""
     return {
         f"{name}/{claim}": {answer[table].split()[0] for table in answer.keys() - {"ours", "paper"}}
-        for name, answers in recorded().items()
-        for claim, answer in answers["claims"].items()
+        for name, answers in Golden("papers").answers.items()
+        if name.endswith("/claims")
+        for claim, answer in answers.items()
         if claim != "error"
     }
 
