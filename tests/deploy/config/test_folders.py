@@ -241,7 +241,7 @@ def test_the_manifest(tmp_path: Path) -> None:
         found = read_federation(tmp_path)
         assert found.wiring == (wiring if profile == "durable" else Wiring(wiring.order, wiring.bridges))
         assert (found.settings, found.inventory) == (
-            BrokerSettings(profile, "2.1", identity=chosen.identity_key),
+            BrokerSettings(profile, "2.1", identity=chosen.identity_key, fingerprint=fingerprint(SECRET)),
             inventory,
         )
         assert (found.secured, found.settings.fingerprint) == (True, fingerprint(SECRET))
