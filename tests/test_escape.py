@@ -27,9 +27,9 @@ from meshwright.deploy import (
     wire,
     write_federation,
 )
-from meshwright.deploy.config.exports import export
-from meshwright.deploy.config.handbook import handbook
-from meshwright.deploy.config.wiring import folder_of
+from meshwright.deploy.graph_files import export
+from meshwright.deploy.targets.mosquitto.handbook import handbook
+from meshwright.deploy.wiring import folder_of
 from meshwright.report.charts import federation_picture
 from terminal import meshwright
 

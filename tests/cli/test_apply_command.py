@@ -14,7 +14,7 @@ import typer
 
 from meshwright.cli.deploy.apply import _ask_first
 from meshwright.deploy import read_federation
-from meshwright.deploy.config.manifest import federation_lock
+from meshwright.deploy.manifest import federation_lock
 from meshwright.files import locks
 from routed_plans import write_routed_plan
 from terminal import meshwright

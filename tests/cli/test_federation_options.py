@@ -14,10 +14,10 @@ import meshwright as mw
 from meshwright.churn.events import CRASH, LEAVE
 from meshwright.cli.deploy.federation_run import _format_storm, _format_window, _random_events, format_verdict
 from meshwright.deploy import BrokerSettings, NamedTrees, wire
-from meshwright.deploy.federation.churn_verdict import ChurnVerdict, Count, Window
-from meshwright.deploy.federation.federation_plan import synthetic_plan
-from meshwright.deploy.federation.run import Storm
-from meshwright.deploy.federation.verdict import Verdict
+from meshwright.deploy.hosts.local import Storm
+from meshwright.deploy.proof.churn_verdict import ChurnVerdict, Count, Window
+from meshwright.deploy.proof.live_plan import synthetic_plan
+from meshwright.deploy.proof.verdict import Verdict
 from meshwright.workloads import zipf
 from routed_plans import write_routed_plan
 from terminal import meshwright
@@ -78,10 +78,8 @@ class FakeRun:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, verdict: Verdict = EXACT) -> None:
         self.verdict, self.settings = verdict, BrokerSettings()
         self.folder, self.trees = Path(), NamedTrees((), {})
-        monkeypatch.setattr("meshwright.deploy.federation.run.run_federation", self.run_federation)
-        monkeypatch.setattr(
-            "meshwright.deploy.federation.run.publish_everywhere", lambda *_, **__: self.verdict
-        )
+        monkeypatch.setattr("meshwright.deploy.hosts.local.run_federation", self.run_federation)
+        monkeypatch.setattr("meshwright.deploy.hosts.local.publish_everywhere", lambda *_, **__: self.verdict)
 
     @contextmanager
     def run_federation(
@@ -138,7 +136,7 @@ def test_a_storm_and_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         stormed.append((trees, links, folder.name))
         return Storm("t0", "b0", 3, 300)
 
-    monkeypatch.setattr("meshwright.deploy.federation.run.run_storm", fake_storm)
+    monkeypatch.setattr("meshwright.deploy.hosts.local.run_storm", fake_storm)
     monkeypatch.setattr(
         "meshwright.report.charts.federation_picture",
         lambda *given, **named: drawn.append((given, named)),
@@ -171,7 +169,7 @@ def test_kept_running_until_interrupted(tmp_path: Path, monkeypatch: pytest.Monk
         report("3 files changed")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("meshwright.deploy.federation.supervisor.supervise", supervise)
+    monkeypatch.setattr("meshwright.deploy.hosts.supervisor.supervise", supervise)
     answer = meshwright("federation", "--brokers", "3", "--keep", "--out", tmp_path / "out")
     assert answer.code == 0
     assert answer.err.splitlines() == [
@@ -192,7 +190,7 @@ def test_the_answer_of_churn(monkeypatch: pytest.MonkeyPatch, leaked: int, same:
         asked.update(events=len(events), settings=settings, **named)
         return ChurnVerdict(EXACT, [window], leaked, EXACT, (), 9.0)
 
-    monkeypatch.setattr("meshwright.deploy.federation.churn.churn_federation", fake_churn)
+    monkeypatch.setattr("meshwright.deploy.hosts.churn_traffic.churn_federation", fake_churn)
     monkeypatch.setattr("meshwright.cli.deploy.federation_run._ingested_interest_is", lambda *_: same)
     answer = meshwright("federation", "--brokers", "4", "--churn", "3", "--rate", "50", "--seed", "7")
     assert answer.code == (0 if same and not leaked else 1)

@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path[:0] = sys.argv[4:]
 import meshwright as mw
 from meshwright.cli.main import build_app, execute
-from meshwright.deploy.config import change
+from meshwright.deploy import change
 from meshwright.store.datasets import read_dataset
 from meshwright.store.interest_files import load_interest
 from meshwright.store.plans import read_plan

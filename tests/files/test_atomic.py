@@ -16,7 +16,7 @@ import pytest
 import meshwright as mw
 from meshwright import Interest
 from meshwright.churn.events import Event
-from meshwright.deploy.config.exports import export
+from meshwright.deploy.graph_files import export
 from meshwright.errors import OutputError
 from meshwright.files import exchange
 from meshwright.files.atomic import check_place, new_file, new_folder

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import seeds
-from meshwright.deploy.federation.prediction import predict
+from meshwright.deploy.proof.prediction import predict
 from meshwright.filters import PlannedFilters, example, plan_filters
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay

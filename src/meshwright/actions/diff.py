@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
-    from meshwright.deploy.config.delta import Delta
-    from meshwright.deploy.config.drift import Drift
+    from meshwright.deploy.delta import Delta
+    from meshwright.deploy.drift import Drift
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference for a JSON answer."""
-        from meshwright.deploy.config.delta import orphaned_sessions
+        from meshwright.deploy.delta import orphaned_sessions
 
         left = replace(self.delta, waves=self.delta.waves[self.waves_done :])
         return {
@@ -43,7 +43,7 @@ class Difference:
 
     def explain(self) -> list[str]:
         """Return lines that explain the steps, and which sessions to end after them."""
-        from meshwright.deploy.config.delta import explain_delta, explain_orphaned_sessions
+        from meshwright.deploy.delta import explain_delta, explain_orphaned_sessions
 
         return [
             *explain_delta(self.delta, self.waves_done),
@@ -71,9 +71,9 @@ def diff(
         If a plan has no trees that brokers can run, or `drift` is asked of a plan.
     """
     from meshwright import deploy
-    from meshwright.deploy.config.change import plan_change
-    from meshwright.deploy.config.delta import compute_delta
-    from meshwright.deploy.config.settings import read_secret
+    from meshwright.deploy.change import plan_change
+    from meshwright.deploy.delta import compute_delta
+    from meshwright.deploy.settings import read_secret
     from meshwright.files.header import FEDERATION, holds
     from meshwright.files.urls import local_path
 

@@ -221,7 +221,7 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
     from meshwright.cli.deploy.federation_run import FederationRun, run_proof
     from meshwright.cli.spark import StageDrawing
     from meshwright.deploy import BrokerSettings
-    from meshwright.deploy.federation.federation_plan import read_federation_plan
+    from meshwright.deploy.proof.live_plan import read_federation_plan
     from meshwright.designs.registry import design
     from meshwright.errors import MissingDependencyError
     from meshwright.formatting import counted

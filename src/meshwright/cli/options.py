@@ -318,7 +318,7 @@ def read_settings(
 ) -> BrokerSettings:
     """Return the settings of the brokers, with the secret from its file."""
     from meshwright.deploy import BrokerSettings
-    from meshwright.deploy.config.settings import read_secret
+    from meshwright.deploy.settings import read_secret
 
     word = None if secret is None else read_secret(secret)
     return BrokerSettings(profile, version, word, fragment=fragment)

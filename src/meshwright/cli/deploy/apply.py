@@ -129,11 +129,11 @@ def apply(
     """
     from meshwright import deploy
     from meshwright.cli import output
-    from meshwright.deploy.config.change import plan_change, write_everything, write_stages, write_wave
-    from meshwright.deploy.config.delta import explain_delta, explain_orphaned_sessions, orphaned_sessions
-    from meshwright.deploy.config.manifest import federation_lock
-    from meshwright.deploy.config.settings import require_protected
-    from meshwright.deploy.federation.supervisor import is_supervised, request_update
+    from meshwright.deploy.change import plan_change, write_everything, write_stages, write_wave
+    from meshwright.deploy.delta import explain_delta, explain_orphaned_sessions, orphaned_sessions
+    from meshwright.deploy.hosts.supervisor import is_supervised, request_update
+    from meshwright.deploy.manifest import federation_lock
+    from meshwright.deploy.settings import require_protected
     from meshwright.errors import InputError
     from meshwright.formatting import counted
 

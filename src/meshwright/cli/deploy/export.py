@@ -60,18 +60,18 @@ def export(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.deploy.config.change import plan_change, require_one_action_each
-    from meshwright.deploy.config.delta import explain_delta
-    from meshwright.deploy.config.folders import (
+    from meshwright.deploy.change import plan_change, require_one_action_each
+    from meshwright.deploy.delta import explain_delta
+    from meshwright.deploy.folder_store import (
         describe,
         federation_files,
         require_same_settings,
         update_files,
     )
-    from meshwright.deploy.config.fragments import check_existing
-    from meshwright.deploy.config.manifest import federation_lock
-    from meshwright.deploy.config.settings import require_protected
-    from meshwright.deploy.federation.supervisor import require_stopped
+    from meshwright.deploy.hosts.supervisor import require_stopped
+    from meshwright.deploy.manifest import federation_lock
+    from meshwright.deploy.settings import require_protected
+    from meshwright.deploy.targets.mosquitto.fragments import check_existing
     from meshwright.formatting import counted
 
     if to != "mosquitto":

@@ -9,7 +9,7 @@ from meshwright.cli.deploy.federation_run import FederationRun, run_churn, run_p
 from meshwright.cli.options import AllowRelays, Json, Secret, Seed, ShowProgress, read_settings
 
 if TYPE_CHECKING:
-    from meshwright.deploy.federation.federation_plan import FederationPlan
+    from meshwright.deploy.proof.live_plan import FederationPlan
 
 EXAMPLES = (
     "meshwright federation plan",
@@ -107,7 +107,7 @@ def federation(
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
     from meshwright.cli.spark import StageDrawing
-    from meshwright.deploy.federation.supervisor import require_stopped
+    from meshwright.deploy.hosts.supervisor import require_stopped
     from meshwright.errors import InputError
     from meshwright.report.sheet import check_chart
 
@@ -166,7 +166,7 @@ def federation(
 
 def _read_or_make_plan(plan: Path | None, brokers: int | None, seed: int, *, loops: bool) -> "FederationPlan":
     """Return the plan of a folder, or a synthetic one."""
-    from meshwright.deploy.federation.federation_plan import read_federation_plan, synthetic_plan
+    from meshwright.deploy.proof.live_plan import read_federation_plan, synthetic_plan
     from meshwright.errors import InputError
 
     if plan is not None:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from meshwright.brokers.certificates import Authority
     from meshwright.churn import Event
     from meshwright.deploy import BrokerSettings, Wiring
-    from meshwright.deploy.federation.churn_verdict import Window
-    from meshwright.deploy.federation.federation_plan import FederationPlan
-    from meshwright.deploy.federation.run import RunningFederation, Storm
-    from meshwright.deploy.federation.verdict import Verdict
+    from meshwright.deploy.hosts.local import RunningFederation, Storm
+    from meshwright.deploy.proof.churn_verdict import Window
+    from meshwright.deploy.proof.live_plan import FederationPlan
+    from meshwright.deploy.proof.verdict import Verdict
     from meshwright.interest import Interest
     from meshwright.progress import Progress
 
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
 def run_proof(run: FederationRun, *, storm: bool, picture: Path | None, keep: bool) -> Outcome:
     """Run the brokers, publish everywhere and judge; then storm and draw if asked."""
-    from meshwright.deploy.federation.run import publish_everywhere, run_federation, run_storm
+    from meshwright.deploy.hosts.local import publish_everywhere, run_federation, run_storm
     from meshwright.formatting import counted
 
     trees = run.plan.trees
@@ -99,7 +99,7 @@ def _keep_running(running: RunningFederation, verdict: Verdict) -> None:
     import signal
 
     from meshwright.cli import output
-    from meshwright.deploy.federation.supervisor import supervise
+    from meshwright.deploy.hosts.supervisor import supervise
 
     output.note(f"{format_verdict(verdict)[0]}; running in {running.brokers.folder} until Ctrl-C")
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -123,8 +123,8 @@ def _format_storm(seen: Storm | None) -> str:
 
 def run_churn(run: FederationRun, events: int, *, rate: float, seed: int, ingest: bool) -> Outcome:
     """Run a federation under churn, judge it, and compare the interest in its logs with the live one."""
-    from meshwright.deploy.federation.churn import churn_federation
-    from meshwright.deploy.federation.federation_plan import LivePlan
+    from meshwright.deploy.hosts.churn_traffic import churn_federation
+    from meshwright.deploy.proof.live_plan import LivePlan
 
     plan = LivePlan(run.plan, seed=seed)
     logs = run.temporary / "logs"

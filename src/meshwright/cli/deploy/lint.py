@@ -37,12 +37,12 @@ def lint(
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
-    from meshwright.deploy.config.inventory import read_inventory
-    from meshwright.deploy.config.manifest import exported_addresses
-    from meshwright.deploy.lint.configuration import read_configurations
-    from meshwright.deploy.lint.findings import DUPLICATE, STORM
-    from meshwright.deploy.lint.findings import lint as find_faults
-    from meshwright.deploy.lint.network import Network
+    from meshwright.deploy.inventory import read_inventory
+    from meshwright.deploy.manifest import exported_addresses
+    from meshwright.deploy.targets.mosquitto.lint import DUPLICATE, STORM
+    from meshwright.deploy.targets.mosquitto.lint import lint as find_faults
+    from meshwright.deploy.targets.mosquitto.network import Network
+    from meshwright.deploy.targets.mosquitto.parse import read_configurations
     from meshwright.formatting import counted
     from meshwright.interest import Interest
     from meshwright.store.datasets import MQTT, write_dataset

@@ -1,0 +1,204 @@
+"""A change of a deployed federation: from what is in its files now to a new plan, at once or wave by wave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from meshwright.deploy.delta import Delta, compute_delta
+from meshwright.deploy.drift import Drift, drift_of_brokers, find_drift
+from meshwright.deploy.folder_store import (
+    federation_files,
+    mode_of,
+    require_free,
+    update_files,
+    update_folders,
+)
+from meshwright.deploy.inventory import extend_inventory
+from meshwright.deploy.manifest import DeployedFederation, read_federation
+from meshwright.deploy.rollout import (
+    Rollout,
+    acts_on_intermediate_files,
+    target_digest,
+    wave_files,
+)
+from meshwright.deploy.wiring import check_folder_names, rewire
+from meshwright.errors import InputError, first_five
+from meshwright.files.atomic import new_folder
+from meshwright.files.header import Kind, header_text
+from meshwright.files.real_folder import RealFolder
+
+if TYPE_CHECKING:
+    from meshwright.deploy.inventory import Inventory
+    from meshwright.deploy.named_trees import NamedTrees
+    from meshwright.deploy.settings import BrokerSettings
+
+STAGES = Kind("staged rollout", "rollout.json", 1)
+"""A folder with the files of each wave."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What to change, and how."""
+
+    folder: Path
+    before: DeployedFederation
+    trees: NamedTrees
+    inventory: Inventory
+    settings: BrokerSettings
+    delta: Delta
+    drift: tuple[Drift, ...]
+    rollout: Rollout
+    """The waves, and how many of them have been written."""
+
+    @property
+    def new_secret(self) -> bool:
+        """Whether passwords change."""
+        return self.before.settings.fingerprint != self.settings.fingerprint
+
+
+def plan_change(
+    folder: Path,
+    trees: NamedTrees,
+    settings: BrokerSettings,
+    inventory: Inventory | None = None,
+    *,
+    to_write: bool = True,
+) -> Change:
+    """Compute the change of a federation's folder to new trees, including the repair of drift.
+
+    A rollout to the same target is resumed. Without an inventory, brokers keep their endpoints, and new ones
+    get free ports if all are on this machine. A change that is only shown needs no addresses of new brokers.
+    """
+    before = read_federation(folder)
+    drift = tuple(find_drift(folder, before, settings.secret if before.secured else None))
+
+    def places(order: Iterable[str]) -> Inventory:
+        if inventory is not None:
+            return inventory.for_brokers(order)
+        known = before.current_inventory if begun is None else begun.inventory
+        return extend_inventory(known, order, must_place=to_write)
+
+    begun = before.rollout
+    if begun is not None:
+        # The order of brokers, and with it who dials whom, is that of the beginning.
+        wiring = rewire(trees, before.wiring)
+        endpoints = places(wiring.order)
+        if begun.target == target_digest(wiring, endpoints, settings):
+            delta = Delta(before.wiring, wiring, begun.waves, (), durable=settings.durable)
+            return Change(folder, before, trees, endpoints, settings, delta, drift, begun)
+    current = before.current
+    wiring = rewire(trees, current)
+    check_folder_names(wiring.order)
+    endpoints = places(wiring.order)
+    now = replace(before, inventory=before.current_inventory)
+    delta = compute_delta(
+        current, wiring, version=settings.version, secured=settings.secured,
+        must_restart=now.must_restart(endpoints, settings), durable=settings.durable,
+        drift=drift_of_brokers(folder, before, drift),
+    )  # fmt: skip
+    rollout = Rollout.begin(delta, endpoints, settings)
+    return Change(folder, before, trees, endpoints, settings, delta, drift, rollout)
+
+
+def require_writable(change: Change) -> None:
+    """Check before the first wave that nothing is in the way of a later one: a change is refused as a whole.
+
+    Raises
+    ------
+    OutputError
+        If a file that we did not write is in the way.
+    """
+    files = federation_files(change.trees, change.delta.new, change.inventory, change.settings)
+    require_free(files, change.folder)
+
+
+def write_everything(change: Change) -> list[str]:
+    """Write the last files of all brokers, for a change whose brokers act once each; return what changed.
+
+    Raises
+    ------
+    InputError
+        If a broker acts in several waves: it needs other files in between.
+    """
+    require_one_action_each(change)
+    return update_folders(change.trees, change.delta.new, change.inventory, change.settings, change.folder)
+
+
+def require_one_action_each(change: Change) -> None:
+    """Refuse to write everything at once where brokers need other files in between.
+
+    Raises
+    ------
+    InputError
+        If a broker acts in several waves.
+    """
+    left = replace(change.delta, waves=change.rollout.waves[change.rollout.done :])
+    twice = acts_on_intermediate_files(left, reloads=change.settings.reloads)
+    if twice:
+        raise InputError(
+            f"brokers {first_five(twice)} act in several waves and need other files in each: write one wave "
+            "after the other with meshwright apply --wave next, or all of them with apply --staged DIR"
+        )
+
+
+def write_wave(change: Change, wave: str) -> tuple[int, list[str]]:
+    """Write the files of the next wave, or of the last one again; return its number and what changed.
+
+    With the last wave, everything else that changes is written, too, and the rollout ends.
+
+    Raises
+    ------
+    InputError
+        If the wave is not `next`, nor the number of the next one or the last one.
+    """
+    rollout = change.rollout
+    total = len(rollout.waves)
+    if wave != "next" and not wave.isdecimal():
+        raise InputError(f"no wave {wave!r}: give its number, or next")
+    number = rollout.done + 1 if wave == "next" else int(wave)
+    if number not in (rollout.done, rollout.done + 1) or (total and number > total):
+        raise InputError(
+            f"cannot write wave {wave}: {rollout.done} of {total} waves are written; "
+            "give the number of the next one, or next"
+        )
+    require_writable(change)
+    if number >= total:
+        changed = update_folders(
+            change.trees, change.delta.new, change.inventory, change.settings, change.folder
+        )
+        return total, changed
+    described = replace(change.before, rollout=replace(rollout, done=number))
+    if rollout.done == 0:
+        # Another plan was being rolled out: what is in the files now is where this one begins.
+        described = replace(
+            described, wiring=change.before.current, inventory=change.before.current_inventory
+        )
+    files = wave_files(rollout.waves[number - 1], change.delta, change.inventory, change.settings)
+    secured = change.settings.secret is not None
+    return number, update_files(files, described, change.folder, only=True, secured=secured)
+
+
+def write_stages(change: Change, path: Path) -> Path:
+    """Write the files of all waves that are left, each wave in a folder, with its steps; return the folder.
+
+    The folder of the federation does not change. `last` holds all files as they are after the last wave.
+    """
+    rollout = change.rollout
+    secured = change.settings.secret is not None
+    with new_folder(path, STAGES) as folder, RealFolder(folder) as inside:
+        inside.restrict(".")
+        for number, wave in enumerate(rollout.waves[rollout.done :], start=rollout.done + 1):
+            files = wave_files(wave, change.delta, change.inventory, change.settings)
+            for name, text in files.items():
+                inside.create(f"wave-{number}/{name}", text.encode(), mode_of(name, secured), flush=False)
+            steps = "".join(f"{step}\n" for step in wave)
+            inside.create(f"wave-{number}/steps.txt", steps.encode(), 0o640, flush=False)
+        last = federation_files(change.trees, change.delta.new, change.inventory, change.settings)
+        for name, text in last.items():
+            inside.create(f"last/{name}", text.encode(), mode_of(name, secured), flush=False)
+        record = {"federation": str(change.folder), **replace(rollout).record()}
+        inside.create(STAGES.file, header_text(STAGES, record).encode(), 0o640, flush=False)
+    return path

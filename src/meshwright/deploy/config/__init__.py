@@ -1,1 +1,0 @@
-"""The configuration of a federation: trees by name, wiring, files, folders and deltas."""

@@ -1,0 +1,1 @@
+"""Where brokers run: on this machine, supervised; as systemd units; in containers."""

@@ -1,1 +1,0 @@
-"""Lint: read existing Mosquitto configurations, and find what storms, duplicates or does not work."""

@@ -1,0 +1,199 @@
+"""The manifest of a federation's folder, `federation.json`: what is deployed, and which files are ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meshwright.deploy.inventory import Endpoint, Inventory, moved_brokers
+from meshwright.deploy.rollout import Rollout
+from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.wiring import Wiring, folder_of
+from meshwright.errors import FormatError
+from meshwright.files.folder_change import LOCK, complete
+from meshwright.files.header import FEDERATION, damaged, header_text, read_header
+from meshwright.files.locks import locked
+
+if TYPE_CHECKING:
+    from meshwright.deploy.wiring import Bridges
+
+FIRST_WITH_FILES = 2
+"""The first schema whose manifest lists the files that are ours."""
+
+
+@dataclass(frozen=True)
+class DeployedFederation:
+    """A federation as the manifest of its folder describes it."""
+
+    wiring: Wiring
+    inventory: Inventory
+    settings: BrokerSettings
+    """Without the secret, which no file holds."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The files that are ours, by their paths in the folder, each with the digest of its content."""
+    rollout: Rollout | None = None
+    """The change that is under way, or None."""
+
+    @property
+    def secured(self) -> bool:
+        """Whether there are passwords and access lists."""
+        return self.settings.secured
+
+    @property
+    def current(self) -> Wiring:
+        """The wiring in the files now: during a rollout, that after the last wave."""
+        return self.wiring if self.rollout is None else self.rollout.current(self.wiring)
+
+    @property
+    def current_inventory(self) -> Inventory:
+        """The endpoints of the brokers in the files now; during a rollout, those after it count.
+
+        Brokers that are gone are included while bridges still dial them.
+        """
+        if self.rollout is None:
+            return self.inventory
+        endpoints = {**self.inventory.endpoints, **self.rollout.inventory.endpoints}
+        current = self.current
+        named = dict.fromkeys((*current.order, *(listener for _, listener in current.bridges)))
+        return Inventory.during_change({broker: endpoints[broker] for broker in named})
+
+    def must_restart(self, inventory: Inventory, settings: BrokerSettings) -> set[str]:
+        """Return the brokers that must restart even if their bridges stay: those with another address.
+
+        With another secret, profile or Mosquitto version, all brokers must restart: both ends of each bridge
+        need the new password, and all bridges change.
+        """
+        same = (
+            self.settings.fingerprint == settings.fingerprint
+            and self.settings.profile == settings.profile
+            and self.settings.version == settings.version
+        )
+        if not same:
+            return self.inventory.endpoints.keys() & inventory.endpoints.keys()
+        return moved_brokers(self.inventory, inventory)
+
+
+def federation_lock(folder: Path) -> AbstractContextManager[None]:
+    """Return a context in which no other run changes a federation's folder, which must exist.
+
+    Raises
+    ------
+    LockedError
+        If another run still changes it after some seconds; the error names it.
+    """
+    return locked(folder / LOCK, f"the federation in {folder}")
+
+
+def read_federation(path: str | Path) -> DeployedFederation:
+    """Read the manifest of a federation's folder; an interrupted change is completed first.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist.
+    FormatError
+        If the folder is not a federation, has a newer schema, or is damaged.
+    """
+    folder = Path(path)
+    complete(folder)
+    content = read_header(folder, FEDERATION)
+    if content["schema"] < FIRST_WITH_FILES:
+        raise FormatError(
+            f"{folder} was written by an earlier version, which did not record its files: "
+            "export to a new folder, and move your own files there"
+        )
+    try:
+        order = tuple(record["broker"] for record in content["brokers"])
+        records = (*content["brokers"], *content.get("gone", ()))
+        endpoints = {record["broker"]: Endpoint.from_record(record) for record in records}
+        Inventory({broker: endpoints[broker] for broker in order})  # no two share an address
+        inventory = Inventory.during_change(endpoints)
+        former_topics = {
+            (bridge["dialler"], bridge["listener"]): tuple(bridge["topics"])
+            for bridge in content.get("taken_off", [])
+        }
+        wiring = Wiring(order, _read_bridges(content["bridges"]), former_topics)
+        settings = BrokerSettings(
+            content["profile"],
+            content["mosquitto"],
+            identity=content.get("identity"),
+            fragment=bool(content.get("fragment")),
+            fingerprint=content["secret_fingerprint"],
+        )
+        rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
+        files = {_inner_path(name): _sha256(known) for name, known in content["files"].items()}
+        return DeployedFederation(wiring, inventory, settings, files, rollout)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
+
+
+def exported_addresses(folders: Iterable[str | Path]) -> dict[str, tuple[str, int]]:
+    """Return host and port of the brokers of federations, by the folder of each; other folders have none."""
+    found: dict[str, tuple[str, int]] = {}
+    for folder in map(Path, folders):
+        if not (folder / FEDERATION.file).is_file():
+            continue
+        with suppress(FormatError):  # the configurations beside a manifest that cannot be read still can
+            endpoints = read_federation(folder).current_inventory.endpoints
+            found |= {folder_of(name): (one.host.lower(), one.port) for name, one in endpoints.items()}
+    return found
+
+
+def _inner_path(name: str) -> str:
+    """Return a path that the manifest lists; it must stay inside the folder."""
+    if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
+        raise ValueError(f"{name!r} is not a file inside the folder")
+    return name
+
+
+def _sha256(known: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", known):
+        raise ValueError(f"{known!r} is not the digest of a file")
+    return known
+
+
+def manifest_text(deployed: DeployedFederation) -> str:
+    """Return the text of federation.json; `taken_off` holds the former topics of bridges."""
+    wiring = deployed.wiring
+    content: dict[str, Any] = {
+        "profile": deployed.settings.profile,
+        "mosquitto": deployed.settings.version,
+        **({"fragment": True} if deployed.settings.fragment else {}),
+        "secret_fingerprint": deployed.settings.fingerprint,
+        "brokers": [
+            {"broker": broker, "folder": folder_of(broker), **deployed.inventory.endpoints[broker].record()}
+            for broker in wiring.order
+        ],
+        "bridges": _bridge_records(wiring.bridges),
+        "files": dict(sorted(deployed.files.items())),
+    }
+    if deployed.settings.durable and wiring.former_topics:
+        content["taken_off"] = [
+            {"dialler": dialler, "listener": listener, "topics": list(topics)}
+            for (dialler, listener), topics in wiring.former_topics.items()
+        ]
+    if deployed.settings.identity is not None:
+        content["identity"] = deployed.settings.identity
+    gone = deployed.inventory.endpoints.keys() - set(wiring.order)
+    if gone:
+        content["gone"] = [
+            {"broker": broker, **deployed.inventory.endpoints[broker].record()} for broker in sorted(gone)
+        ]
+    if deployed.rollout is not None:
+        content["rollout"] = deployed.rollout.record()
+    return header_text(FEDERATION, content)
+
+
+def _bridge_records(bridges: Bridges) -> list[dict[str, Any]]:
+    return [
+        {"dialler": dialler, "listener": listener, "topics": dict(topics)}
+        for (dialler, listener), topics in bridges.items()
+    ]
+
+
+def _read_bridges(records: Iterable[Mapping[str, Any]]) -> Bridges:
+    return {(bridge["dialler"], bridge["listener"]): dict(bridge["topics"]) for bridge in records}

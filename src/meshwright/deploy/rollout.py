@@ -1,0 +1,145 @@
+"""A rollout: a change that is made wave by wave, with the files of each wave, and can be resumed.
+
+Until its own wave, the files of a broker stay as they are. So the steps of a wave may run in any order, any
+broker may restart by itself at any time, and a rollout may stop after any step: there is never a loop.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from meshwright.brokers.processes import CONFIGURATION
+from meshwright.deploy.delta import RELOAD, START, STOP, Delta, Step
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.targets.mosquitto.render import broker_files, systemd_unit
+from meshwright.deploy.wiring import Wiring, find_former_topics, folder_of
+
+if TYPE_CHECKING:
+    from meshwright.deploy.settings import BrokerSettings
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A change that is under way."""
+
+    target: str
+    """A digest of what the change leads to."""
+    inventory: Inventory
+    """The endpoints after the change."""
+    waves: tuple[tuple[Step, ...], ...]
+    done: int = 0
+    """How many waves have been written."""
+
+    @classmethod
+    def begin(cls, delta: Delta, inventory: Inventory, settings: BrokerSettings) -> Rollout:
+        """Return a rollout of which nothing is written yet."""
+        return cls(target_digest(delta.new, inventory, settings), inventory, delta.waves)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all waves have been written."""
+        return self.done >= len(self.waves)
+
+    def current(self, before: Wiring) -> Wiring:
+        """Return the wiring in the files after the waves that were written."""
+        bridges, order = dict(before.bridges), list(before.order)
+        for step in (step for wave in self.waves[: self.done] for step in wave):
+            if step.action == STOP:
+                order.remove(step.broker)
+            if step.action == START:
+                order.append(step.broker)
+            if step.action == STOP or step.bridges is not None:
+                bridges = {pair: topics for pair, topics in bridges.items() if pair[0] != step.broker}
+                bridges |= {(step.broker, other): topics for other, topics in (step.bridges or {}).items()}
+        return Wiring(tuple(order), bridges, before.former_topics)
+
+    def record(self) -> dict[str, Any]:
+        """Return the rollout as a record for the manifest."""
+        return {
+            "target": self.target,
+            "done": self.done,
+            "brokers": {name: endpoint.record() for name, endpoint in self.inventory.endpoints.items()},
+            "waves": [[_step_record(step) for step in wave] for wave in self.waves],
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Rollout:
+        """Return the rollout that a record states."""
+        endpoints = {name: Endpoint.from_record(fields) for name, fields in record["brokers"].items()}
+        waves = tuple(tuple(_read_step(step) for step in wave) for wave in record["waves"])
+        return cls(str(record["target"]), Inventory(endpoints), waves, int(record["done"]))
+
+
+def _step_record(step: Step) -> dict[str, Any]:
+    bridges = step.bridges and {other: dict(topics) for other, topics in step.bridges.items()}
+    return {
+        "action": step.action,
+        "broker": step.broker,
+        "removed": [list(line) for line in step.removed],
+        "added": [list(line) for line in step.added],
+        "bridges": bridges if step.bridges else None if step.bridges is None else {},
+    }
+
+
+def _read_step(record: Mapping[str, Any]) -> Step:
+    removed, added = (
+        tuple((str(other), str(topic), str(way)) for other, topic, way in record[name])
+        for name in ("removed", "added")
+    )
+    return Step(record["action"], record["broker"], removed, added, record["bridges"])
+
+
+def target_digest(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> str:
+    """Return a digest of what a change leads to."""
+    bridges = [[*pair, dict(topics)] for pair, topics in sorted(wiring.bridges.items())]
+    places = {name: endpoint.record() for name, endpoint in inventory.endpoints.items()}
+    chosen = [settings.profile, settings.version, settings.fingerprint]
+    text = json.dumps([sorted(wiring.order), bridges, places, chosen], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def wave_files(
+    wave: Iterable[Step], delta: Delta, inventory: Inventory, settings: BrokerSettings
+) -> dict[str, str]:
+    """Return the files of a wave, by their paths in the federation's folder."""
+    files: dict[str, str] = {}
+    for step in wave:
+        if step.action != STOP:
+            files |= step_files(step, delta, inventory, settings)
+    return files
+
+
+def step_files(step: Step, delta: Delta, inventory: Inventory, settings: BrokerSettings) -> dict[str, str]:
+    """Return a broker's files as they must be for a step, by their paths in the federation's folder."""
+    bridges = dict(delta.new.bridges)
+    if step.bridges is not None:
+        bridges = {pair: topics for pair, topics in bridges.items() if pair[0] != step.broker}
+        bridges |= {(step.broker, listener): topics for listener, topics in step.bridges.items()}
+    wiring = Wiring(delta.new.order, bridges)
+    wiring = replace(wiring, former_topics=find_former_topics(delta.old, wiring))
+    files = broker_files(wiring, inventory, settings, step.broker)
+    if step.bridges is None:
+        files.pop(CONFIGURATION, None)
+    if step.action == START and not settings.fragment:
+        files["mosquitto.service"] = systemd_unit(step.broker)
+    return {f"{folder_of(step.broker)}/{name}": text for name, text in files.items()}
+
+
+def acts_on_intermediate_files(delta: Delta, *, reloads: bool) -> list[str]:
+    """Return the brokers that act in several waves and would, with their last files, act too early.
+
+    A broker that first reads passwords and access lists again may have its last files, unless a reload also
+    loads bridges.
+    """
+    steps: dict[str, list[Step]] = {}
+    for step in delta.steps:
+        steps.setdefault(step.broker, []).append(step)
+    return sorted(
+        broker
+        for broker, own in steps.items()
+        if len([step for step in own if step.bridges is not None or (reloads and step.action == RELOAD)]) > 1
+    )

@@ -1,0 +1,1 @@
+"""Targets: what one kind of broker needs, and can do."""

@@ -1,0 +1,1 @@
+"""Mosquitto: its configuration files, read and written, and what it can do."""

@@ -1,0 +1,114 @@
+"""Broker logs: they show when bridges are up and changes have taken effect, so nothing waits by sleeping."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from meshwright.brokers.processes import read_log
+from meshwright.deploy.settings import IDENTITY
+from meshwright.deploy.wiring import OUT, client_id
+from meshwright.errors import InputError, first_five
+
+if TYPE_CHECKING:
+    from meshwright.brokers.processes import Brokers
+    from meshwright.deploy.wiring import Wiring
+
+CONNECTED = re.compile(r"New (?:client|bridge) connected from \S+ as (.*) \(p\d+, c[01], k\d+")
+DISCONNECTED = re.compile(
+    r"Client (\S+)(?: \[\S+\])? (?:disconnected|closed its connection|has exceeded timeout)"
+)
+SECRET_PART = re.compile(rf"\b((?:local\.)?meshwright\.\S+>\S+?)\.[0-9a-f]{{{IDENTITY}}}\b")
+"""The id of a bridge with the part that cannot be guessed."""
+GONE = "gone"
+"""The word before the id of a client that disconnected."""
+RELOADED = "Reloading config."
+"""The line of a broker that reads its files again. It reads them before it does anything else, so all later
+lines follow the new configuration."""
+PAUSE = 0.01
+"""Seconds between two looks at the logs."""
+
+
+class Logs:
+    """The logs of running brokers, read as they grow."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self.brokers = brokers
+
+    def positions(self, brokers: Iterable[str]) -> dict[str, int]:
+        """Return the current lengths of these brokers' logs; later lines come after them."""
+        lengths = {}
+        for broker in brokers:
+            file = self.brokers.log(broker)
+            lengths[broker] = file.stat().st_size if file.exists() else 0
+        return lengths
+
+    def lines(self, broker: str, since: int = 0) -> list[str]:
+        """Return a broker's complete log lines after a position, without their times.
+
+        Connections of clients become `connected ID`, their ends `gone ID`.
+        """
+        text = read_log(self.brokers.log(broker), since)
+        lines = []
+        for line in text[: text.rfind(b"\n") + 1].decode(errors="replace").splitlines():
+            words = SECRET_PART.sub(r"\1", line.partition(": ")[2])
+            if connected := CONNECTED.match(words):
+                lines.append(f"connected {connected[1]}")
+            elif disconnected := DISCONNECTED.match(words):
+                lines.append(f"{GONE} {disconnected[1]}")
+            else:
+                lines.append(words)
+        return lines
+
+    def wait(
+        self,
+        wanted: Mapping[str, set[str]],
+        since: Mapping[str, int],
+        *,
+        seconds: float = 30.0,
+        while_waiting: Callable[[], None] | None = None,
+    ) -> None:
+        """Wait until each broker has logged all wanted lines after its position.
+
+        `while_waiting` is called between two looks at the logs.
+
+        Raises
+        ------
+        InputError
+            If a broker stops by itself, or lines are still missing after `seconds`.
+        """
+        missing = {broker: set(lines) for broker, lines in wanted.items() if lines}
+        end = time.monotonic() + seconds
+        while True:
+            for broker in list(missing):
+                missing[broker] -= set(self.lines(broker, since.get(broker, 0)))
+                if not missing[broker]:
+                    del missing[broker]
+            if not missing:
+                return
+            self.brokers.check()
+            if time.monotonic() > end:
+                listed = [f"{broker}: {line}" for broker, lines in missing.items() for line in sorted(lines)]
+                raise InputError(
+                    f"bridges are not up after {seconds:g} s: see broker.log in the folders; "
+                    f"lines not logged: {first_five(listed)}"
+                )
+            if while_waiting is not None:
+                while_waiting()
+            time.sleep(PAUSE)
+
+
+def bridge_up_lines(wiring: Wiring, pairs: Iterable[tuple[str, str]], qos: int = 1) -> dict[str, set[str]]:
+    """Return the lines that listeners log once these bridges are up: each subscription, or the connection.
+
+    A bridge that only sends does not subscribe; then its connection counts.
+    """
+    wanted: dict[str, set[str]] = {}
+    for dialler, listener in pairs:
+        name = client_id(dialler, listener)
+        topics = [topic for topic, direction in wiring.bridges[dialler, listener].items() if direction != OUT]
+        lines = {f"{name} {qos} {topic}" for topic in topics} or {f"connected {name}"}
+        wanted.setdefault(listener, set()).update(lines)
+    return wanted
