@@ -17,3 +17,9 @@ class Progress(Protocol):
         The count is in the unit of the work: links for a design, events for a replay, tasks on Spark. While
         the engine is `linking`, the share is the support so far.
         """
+
+
+def announce_phase(progress: Progress | None, phase: str) -> None:
+    """Report that a phase begins; it may have nothing to count."""
+    if progress is not None:
+        progress(0, 0.0, phase)

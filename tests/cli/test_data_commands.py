@@ -26,7 +26,7 @@ OUTCOME = Outcome(
 @pytest.fixture(autouse=True)
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands get a session that cannot do anything."""
-    monkeypatch.setattr("meshwright.cli.spark.open_session", lambda *_: SimpleNamespace())
+    monkeypatch.setattr("meshwright.actions.spark.SparkOptions.open", lambda *_: SimpleNamespace())
 
 
 @pytest.fixture
@@ -135,14 +135,14 @@ def test_spark_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "meshwright.pipeline.session.session.session", lambda *given, **more: found.append((given, more))
     )
-    from meshwright.cli.spark import open_session
+    from meshwright.actions.spark import SparkOptions
     from meshwright.errors import InputError
 
-    open_session("local[2]", ["a=b=c", "d="])
+    SparkOptions("local[2]", ["a=b=c", "d="]).open()
     assert found == [(("local[2]",), {"conf": {"a": "b=c", "d": ""}, "connect_timeout": 30.0})]
     for wrong in ("a", "=b", ""):
         with pytest.raises(InputError, match="is not KEY=VALUE"):
-            open_session(None, [wrong])
+            SparkOptions(conf=[wrong]).open()
 
 
 SILENT = "1 of those found subscribes to nothing and is a topic only"

@@ -41,7 +41,7 @@ def built(page: str) -> str:
 
 @pytest.mark.parametrize("page", GENERATE["PARTS"])
 def test_generated_parts_are_not_committed(page: str) -> None:
-    """The site fills in every marked part of a page; the committed page says in a line or two what is there."""
+    """The site fills in every marked part of a page; the committed page says in short what is there."""
     text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     parts = re.findall(r"<!-- begin (\w+) -->\n(.*?)<!-- end \1 -->", text, re.DOTALL)
     assert [name for name, _ in parts] == [*GENERATE["PARTS"][page]]
@@ -63,7 +63,7 @@ def test_only_marked_pages_have_parts() -> None:
 
 
 def test_the_sites_pages_are_filled_in_when_it_is_built(tmp_path: Path) -> None:
-    """The settings of the site write the page of each design, remove others, and fill in what Sphinx reads."""
+    """The site's settings write the page of each design, remove others, and fill in what Sphinx reads."""
     docs = tmp_path / "docs"
     shutil.copytree(CHECKOUT / "docs", docs, ignore=shutil.ignore_patterns("_build", "designs", "pictures"))
     (tmp_path / "src").symlink_to(CHECKOUT / "src")

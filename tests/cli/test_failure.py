@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from meshwright.cli.output import OUT_OF_MEMORY, explain
+from meshwright.cli.exit_codes import OUT_OF_MEMORY, explain
 from terminal import meshwright
 
 
@@ -108,10 +108,11 @@ def test_too_little_memory_to_explain_an_error() -> None:
     """If memory runs out again while an error is explained, there is one line all the same."""
     program = (
         "import sys\n"
+        "from meshwright import __main__\n"
         "from meshwright.cli import main\n"
         "def fail(*words): raise MemoryError\n"
         "main.build_app = main.explain = fail\n"
-        "main.run()"
+        "__main__.run()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout) == (70, "")

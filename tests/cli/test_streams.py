@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from meshwright.cli.output import BAD_INPUT, CLOSED_PIPE
+from meshwright.cli.exit_codes import BAD_INPUT, CLOSED_PIPE
 
 
 @pytest.mark.parametrize("words", [["--help"], ["workload", "unif", "--help"], ["no-such-command"]])

@@ -411,7 +411,7 @@ def _is_open(place: Path, at_least: int) -> bool:
 
 def test_mistakes_are_errors_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Formats, folders and the dataset to start with are checked without Java."""
-    monkeypatch.setattr("meshwright.cli.spark.open_session", None)
+    monkeypatch.setattr("meshwright.actions.spark.SparkOptions.open", None)
     (tmp_path / "in").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("")

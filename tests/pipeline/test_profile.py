@@ -152,7 +152,7 @@ def test_commands(tmp_path: Path) -> None:
 
 def test_wrong_paths_are_errors_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path without anything, or with something else, needs no Java to be seen."""
-    monkeypatch.setattr("meshwright.cli.spark.open_session", None)
+    monkeypatch.setattr("meshwright.actions.spark.SparkOptions.open", None)
     data = write_dataset(ZIPF, tmp_path / "data")
     assert meshwright("plan", data, "--out", tmp_path / "plan").code == 0
     out = ("--out", tmp_path / "out", "--master", "local[2]")

@@ -50,6 +50,7 @@ def demo(
     started, and every message among them is counted. The last line names the page to open in a browser.
     """
     from meshwright.cli import output
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.cli.plans.report import write_page
     from meshwright.designs.registry import design
@@ -127,13 +128,13 @@ def demo(
     else:
         output.answer("", f"Open {page}")
     if not verdict.passed or proof["passed"] is False:
-        raise typer.Exit(output.ANSWER_IS_NO)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _ingest_raw_logs(nodes: int, topics: int, seed: int, out: Path) -> "tuple[Outcome, str]":
     """Write raw, dirty logs of a synthetic federation, and ingest them; return what read them, too."""
+    from meshwright.actions.spark import SparkOptions
     from meshwright.cli.output import note, working
-    from meshwright.cli.spark import open_session
     from meshwright.errors import MissingDependencyError
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.workloads import write_raw_events, zipf
@@ -142,7 +143,7 @@ def _ingest_raw_logs(nodes: int, topics: int, seed: int, out: Path) -> "tuple[Ou
     synthetic = zipf(nodes, topics, seed=seed, min_size=few, max_size=many)
     files = write_raw_events(synthetic, out / "raw", seed=seed)
     try:
-        spark, reader = open_session(None, None), "Spark"
+        spark, reader = SparkOptions().open(), "Spark"
     except MissingDependencyError as error:
         note(f"reading the logs without Spark: {error}")
         spark, reader = None, "without Spark"
@@ -219,7 +220,7 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
 
     from meshwright.brokers.processes import installed_version
     from meshwright.cli.deploy.federation_run import FederationRun, run_proof
-    from meshwright.cli.spark import StageDrawing
+    from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.deploy import BrokerSettings
     from meshwright.deploy.proof.live_plan import read_federation_plan
     from meshwright.designs.registry import design
@@ -235,7 +236,10 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
     plan = design(own, "low")
     write_plan(plan, out)
     _route(plan, out)
-    with tempfile.TemporaryDirectory(prefix="meshwright-") as temporary, StageDrawing() as bar:
+    with (
+        tempfile.TemporaryDirectory(prefix="meshwright-") as temporary,
+        ProgressBar(wording=amounts()) as bar,
+    ):
         folder = Path(temporary) / "federation"
         settings = BrokerSettings("plain", version)
         run = FederationRun(read_federation_plan(out), settings, folder, Path(temporary), bar)
@@ -277,7 +281,7 @@ def bench(
     The exit code is 1 if a measured ratio misses its floor.
     """
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.errors import InputError
 
     if not (CHECKOUT / "benchmarks" / "run.py").is_file():

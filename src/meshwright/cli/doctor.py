@@ -46,6 +46,7 @@ def doctor(
     that every design needs.
     """
     from meshwright.cli import output
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
 
     findings = list(_look(spark=spark))
     if json:
@@ -54,7 +55,7 @@ def doctor(
         width = max(len(one.name) for one in findings)
         output.answer(*(_line(one, width) for one in findings))
     if any(not one.found and one.needed_for == "everything" for one in findings):
-        raise typer.Exit(output.ANSWER_IS_NO)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _line(one: Finding, width: int) -> str:
@@ -119,9 +120,9 @@ def _pyspark() -> str:
 
 
 def _spark_job() -> str:
-    from meshwright.cli.spark import open_session
+    from meshwright.actions.spark import SparkOptions
 
-    spark = open_session(None, None)
+    spark = SparkOptions().open()
     return f"counted to {spark.range(1000).count()} on Spark {spark.version}"
 
 

@@ -1,13 +1,7 @@
-"""The `meshwright` command: its sub-commands and their exit codes.
-
-Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a bug of Meshwright, 130 interrupted, 141 closed pipe.
-"""
+"""The `meshwright` command: its sub-commands, their help, and how one is run."""
 
 from __future__ import annotations
 
-import io
-import logging
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -17,17 +11,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from meshwright.cli.output import (
-    BAD_INPUT,
-    CLOSED_PIPE,
-    INTERRUPTED,
-    OUT_OF_MEMORY,
-    UNEXPECTED,
-    explain,
-    note,
-)
-from meshwright.jit import address_space
-from meshwright.jit.announce import announce
+from meshwright.cli.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, explain
+from meshwright.cli.output import note
 
 EXAMPLES = (
     "meshwright demo",
@@ -145,14 +130,13 @@ def meshwright(
         typer.echo(context.get_help())
 
 
-def execute(arguments: Sequence[str], *, own_process: bool = False) -> int:
-    """Run one command line, maybe in a process of its own, and return its exit code."""
+def execute(arguments: Sequence[str]) -> int:
+    """Run one command line, and return its exit code."""
     debug = "--debug" in arguments
     words = [word for word in arguments if word != "--debug"]
     only = words[0] if words and words[0] in (*COMMANDS, "content") else None
     try:
-        with announce(note, own_process=own_process):
-            code = build_app(only)(words, prog_name="meshwright", standalone_mode=False)
+        code = build_app(only)(words, prog_name="meshwright", standalone_mode=False)
         sys.stdout.flush()
     except (SystemExit, BrokenPipeError):  # how click and rich react to a closed pipe
         code = CLOSED_PIPE
@@ -164,30 +148,4 @@ def execute(arguments: Sequence[str], *, own_process: bool = False) -> int:
         code = explain(error, " ".join(["meshwright", *([only] if only else [])]))
     if code == INTERRUPTED:
         note("interrupted; nothing was left half-written")
-    return code if isinstance(code, int) else 0
-
-
-def run() -> None:
-    """Run the `meshwright` program."""
-    logging.getLogger().addHandler(logging.NullHandler())  # library errors become one line of ours
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the parent process
-            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8"))
-        stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without × still gets an answer
-    address_space.prepare()
-    last_words = f"meshwright: error: {OUT_OF_MEMORY}\n".encode()
-    try:
-        code = execute(sys.argv[1:], own_process=True)
-    except MemoryError:  # there is too little left even to explain the error, or to end in order
-        os.write(2, last_words)
-        os._exit(UNEXPECTED)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:  # Python would flush again at exit, and change the exit code
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    if code in (BAD_INPUT, UNEXPECTED) and address_space.limit() is not None:
-        os._exit(code)  # Python's own end may need memory, and abort or wait for ever
-    sys.exit(code)
+    return code if isinstance(code, int) else DONE

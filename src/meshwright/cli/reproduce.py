@@ -1,14 +1,13 @@
 """`meshwright reproduce`: the papers' evaluations, run again and compared with what they state."""
 
 import os
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from meshwright.cli.options import Json, ShowProgress
-from meshwright.cli.output import SAMPLES, Drawing, note, time_left
+from meshwright.cli.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,6 +62,7 @@ def reproduce(
     reproduction.md. A stopped run continues where it was. The exit code is 0 whatever the verdicts are.
     """
     from meshwright.cli import output
+    from meshwright.cli.progress_bar import CELLS
     from meshwright.errors import InputError
 
     if key == "list":
@@ -73,7 +73,7 @@ def reproduce(
     graphs = _named_graphs(graph or [])
     from meshwright.experiments import reproduce as run
 
-    with CellsDrawing(f"reproduce {key}", forced=progress) as drawing:
+    with ProgressBar(f"reproduce {key}", CELLS, forced=progress) as drawing:
         made = run(key, out, full=full, graphs=graphs, jobs=jobs or os.cpu_count() or 1, progress=drawing)
     if json:
         output.answer_json(made.to_json())
@@ -146,27 +146,3 @@ def _summary(made: "Reproduction") -> str:
         f"{counts['claims']} claims: {counts['holds']} hold, {counts['partly']} partly, {counts['no']} do not"
         f"; {made.computed:,} of {made.provenance.cells:,} cells computed now"
     )
-
-
-class CellsDrawing(Drawing):
-    """The `progress` callback of a reproduction: finished cells, the figure at work, and the time left."""
-
-    def __init__(self, title: str, *, forced: bool = False) -> None:
-        super().__init__(forced=forced)
-        self.title = title
-        self.samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
-
-    def __call__(self, cells: int, share: float, what: str) -> None:
-        """Take the finished cells, the share of the work that is done, and the figure at work."""
-        now = self.began + self.elapsed
-        if not self.samples:  # cells of an earlier run cost nothing now
-            self.samples.append((now, share))
-        left = time_left(self.samples, now, share)
-        self.samples.append((now, share))
-        if not self.due():
-            return
-        detail = f"{what}, {cells:,} cells done"
-        if self.terminal:
-            self.draw(self.title, share, detail=detail, left=left)
-        elif self.line_due():
-            note(f"{self.title}: {detail}, {left}")

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright import escape
 from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.files.atomic import new_file
 from meshwright.files.urls import require_local
+from meshwright.formatting import escape
 from meshwright.overlay import graphml
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.escape import html as escape
 from meshwright.experiments.checks import VERDICTS, Check
 from meshwright.files.atomic import new_file
 from meshwright.formatting import counted, duration
+from meshwright.formatting.escape import html as escape
 from meshwright.report.page import badge, definitions, html_page
 
 if TYPE_CHECKING:

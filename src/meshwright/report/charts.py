@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.escape import visible
 from meshwright.formatting import counted
+from meshwright.formatting.escape import visible
 from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import name_of
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.escape import html as escape
 from meshwright.formatting import amount, excess, percentage
+from meshwright.formatting.escape import html as escape
 from meshwright.report.content import content_map, title_of
 from meshwright.report.page import html_page, page_table, visible
 

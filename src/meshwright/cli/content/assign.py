@@ -161,7 +161,7 @@ def exact(
     For about a dozen users. The exit code is 1 if the time was too short for a proof.
     """
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.report.content import content_table
 
     check_out(out)

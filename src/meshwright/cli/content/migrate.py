@@ -69,7 +69,9 @@ def migrate(
     """
     from meshwright.cli import output
     from meshwright.cli.content.options import format_workload, read, run_algorithm
-    from meshwright.cli.output import ANSWER_IS_NO, SearchDrawing, check_target
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
+    from meshwright.cli.output import check_target
+    from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
     from meshwright.content.migration import Crash, Terms
     from meshwright.content.migration import migrate as run_migration
     from meshwright.report.content import migration_chart
@@ -90,7 +92,7 @@ def migrate(
     )
     loaded = read(workload)
     initial = run_algorithm(loaded, start, seed=seed, shown=progress).cost.broker_of
-    with SearchDrawing("migrate", forced=progress) as drawing:
+    with ProgressBar("migrate", SEARCH_STEPS, forced=progress) as drawing:
         run = run_migration(loaded, initial, terms, transport=transport, seed=seed, progress=drawing)
     title = f"{format_workload(loaded)}; from {start}, over {transport}"
     if out is not None:

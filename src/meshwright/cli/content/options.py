@@ -65,10 +65,10 @@ def run_algorithm(
     workload: "Workload", algorithm: str, *, seed: int, shown: bool, **parameters: Any
 ) -> "ContentPlan":
     """Run one algorithm and draw its progress."""
-    from meshwright.cli.output import SearchDrawing
+    from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
     from meshwright.content import assign
 
-    with SearchDrawing(algorithm, forced=shown) as drawing:
+    with ProgressBar(algorithm, SEARCH_STEPS, forced=shown) as drawing:
         return assign(workload, algorithm, seed=seed, progress=drawing, **parameters)
 
 

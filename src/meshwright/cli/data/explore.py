@@ -62,8 +62,9 @@ def profile(
 
     The overlap is measured on a random sample of 2000 brokers.
     """
+    from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
-    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
+    from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.pipeline.dataset.profile import profile as profile_dataset
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.session.stages import report_stages
@@ -75,10 +76,10 @@ def profile(
     columns = file_columns(node, topic, delimiter, no_header)
     named = [source] if against is None else [source, against]
     small = [fits_here(name) for name in named]  # a wrong path is an error before Java starts
-    here = all(small) and not wants_spark(master, conf)
-    spark = None if here else open_session(master, conf, connect_timeout)
+    here = all(small) and not SparkOptions(master, conf or ()).wanted
+    spark = None if here else SparkOptions(master, conf or (), connect_timeout).open()
     profiles = {}
-    with StageDrawing(unit="subscriptions", forced=progress) as drawing:
+    with ProgressBar(wording=amounts("subscriptions"), forced=progress) as drawing:
         for name in named:
             given = subscriptions(spark, name, columns)
             output.end_if_empty(name, given.count, json=json)
@@ -188,10 +189,11 @@ def sample(
     json: Json = False,
 ) -> None:
     """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
+    from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
+    from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.formatting import counted
     from meshwright.pipeline.dataset.sample import sample as sample_dataset
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
@@ -199,12 +201,12 @@ def sample(
     from meshwright.store.datasets import write_dataset
 
     check_target(out, "dataset")
-    here = fits_here(source) and not wants_spark(master, conf)
-    spark = None if here else open_session(master, conf, connect_timeout)
+    here = fits_here(source) and not SparkOptions(master, conf or ()).wanted
+    spark = None if here else SparkOptions(master, conf or (), connect_timeout).open()
     given = subscriptions(spark, source, file_columns(node, topic, delimiter, no_header))
     output.end_if_empty(source, given.count, json=json)
     report = partial(report_stages, spark, "sampling", amount=given.count)
-    with StageDrawing(unit="subscriptions", forced=progress) as drawing, report(drawing):
+    with ProgressBar(wording=amounts("subscriptions"), forced=progress) as drawing, report(drawing):
         made = sample_dataset(given, nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}
     write_dataset(made.interest, out, sources=[source], made_by=made_by)

@@ -110,9 +110,11 @@ def ingest(
     read = kept + duplicates + superseded + quarantined. If nothing is kept, nothing is written, and the exit
     code is 1.
     """
+    from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
+    from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.errors import InputError
     from meshwright.pipeline.dataset import ingest as pipeline
     from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format
@@ -133,7 +135,7 @@ def ingest(
     remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
     if kind is None and remote:
         # A service lists the files itself.
-        files = list_files(open_session(master, conf, connect_timeout), sources, exclude=out)
+        files = list_files(SparkOptions(master, conf or (), connect_timeout).open(), sources, exclude=out)
     else:
         files = [] if remote else list_files(None, sources, exclude=out)
     reading = Reading(
@@ -155,9 +157,9 @@ def ingest(
     )
     check_headers(files[:CHECKED_HEADERS], reading)
     # Java takes longer to start than a small file to read.
-    small = not wants_spark(master, conf) and fits_here(files)
-    spark = None if small else open_session(master, conf, connect_timeout)
-    with StageDrawing(unit="MB", forced=progress) as drawing, _named_option():
+    small = not SparkOptions(master, conf or ()).wanted and fits_here(files)
+    spark = None if small else SparkOptions(master, conf or (), connect_timeout).open()
+    with ProgressBar(wording=amounts("MB"), forced=progress) as drawing, _named_option():
         refused: pipeline.NothingKeptError | None = None
         try:
             outcome = pipeline.ingest(
@@ -177,7 +179,7 @@ def ingest(
     else:
         output.answer(*_outcome_lines(outcome), *ending)
     if refused is not None:
-        raise typer.Exit(output.ANSWER_IS_NO)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 @contextmanager
@@ -255,8 +257,8 @@ def follow(
 
     Events are in DIR/events, in order. Ctrl-C ends the command. A killed run continues where it stopped.
     """
+    from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
-    from meshwright.cli.spark import open_session
     from meshwright.files.urls import inside
     from meshwright.formatting import counted
     from meshwright.pipeline.follow import check_request
@@ -285,7 +287,7 @@ def follow(
                 f"{batch.quarantined:,} quarantined; {counted(batch.events, 'event')}"
             )
 
-    spark = open_session(master, conf, connect_timeout)
+    spark = SparkOptions(master, conf or (), connect_timeout).open()
     follow_folder(
         spark,
         source,
@@ -353,9 +355,10 @@ def traffic(
     json: Json = False,
 ) -> None:
     """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
+    from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
+    from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.pipeline.dataset.publications import Publications, sum_traffic
     from meshwright.pipeline.readers.formats import common_format
     from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
@@ -381,9 +384,9 @@ def traffic(
     files = [] if remote else list_files(None, sources)
     if files:
         check_headers(files[:CHECKED_HEADERS], asked.reading(kind or common_format(files)))
-    small = not remote and not wants_spark(master, conf) and fits_here(files)
-    spark = None if small else open_session(master, conf, connect_timeout)
-    with StageDrawing(unit="MB", forced=progress) as drawing, _named_option():
+    small = not remote and not SparkOptions(master, conf or ()).wanted and fits_here(files)
+    spark = None if small else SparkOptions(master, conf or (), connect_timeout).open()
+    with ProgressBar(wording=amounts("MB"), forced=progress) as drawing, _named_option():
         made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]
     if json:

@@ -64,6 +64,7 @@ def diff(
     """
     from meshwright.actions.diff import diff as compare
     from meshwright.cli import output
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
 
     found = compare(
         old, new, profile=profile, version=mosquitto, secret=secret, allow_relays=allow_relays, drift=drift
@@ -76,7 +77,7 @@ def diff(
         more = [f"… and {left} more: see --drift"] if left else []
         output.answer(*(f"drift: {each}" for each in shown), *more, *found.explain())
     if drift and found.drift:
-        raise typer.Exit(output.ANSWER_IS_NO)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def apply(
@@ -225,6 +226,7 @@ def _ask_first(federation: Path, changes: Sequence[str], *, json: bool) -> None:
     import sys
 
     from meshwright.cli import output
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.errors import InputError
 
     if json or not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -235,4 +237,4 @@ def _ask_first(federation: Path, changes: Sequence[str], *, json: bool) -> None:
         output.note(line)
     if not typer.confirm(f"Change the running brokers of {federation}?", err=True):
         output.note("nothing was changed")
-        raise typer.Exit(output.ANSWER_IS_NO)
+        raise typer.Exit(ANSWER_IS_NO)

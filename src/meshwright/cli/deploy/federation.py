@@ -105,8 +105,9 @@ def federation(
     from meshwright.brokers.certificates import Authority
     from meshwright.brokers.processes import installed_version
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO, check_target
-    from meshwright.cli.spark import StageDrawing
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
+    from meshwright.cli.output import check_target
+    from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.deploy.hosts.supervisor import require_stopped
     from meshwright.errors import InputError
     from meshwright.report.sheet import check_chart
@@ -134,7 +135,8 @@ def federation(
             f"the plan has {len(trees.brokers)} brokers, more than {brokers or MOST_BROKERS}: "
             f"allow that with --brokers {len(trees.brokers)}, or sample its dataset"
         )
-    with tempfile.TemporaryDirectory(prefix="meshwright-") as temporary, StageDrawing(forced=progress) as bar:
+    bar = ProgressBar(wording=amounts(), forced=progress)
+    with tempfile.TemporaryDirectory(prefix="meshwright-") as temporary, bar:
         run = FederationRun(
             replace(planned, trees=trees),
             read_settings(

@@ -36,7 +36,8 @@ def lint(
     1 if messages can circle or arrive twice.
     """
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO, check_target
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
+    from meshwright.cli.output import check_target
     from meshwright.deploy.inventory import read_inventory
     from meshwright.deploy.manifest import exported_addresses
     from meshwright.deploy.targets.mosquitto.lint import DUPLICATE, STORM

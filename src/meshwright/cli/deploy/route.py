@@ -65,7 +65,7 @@ def route(
     code is 1 if a topic cannot be spanned.
     """
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
     from meshwright.files.places import names_in

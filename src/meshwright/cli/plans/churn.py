@@ -193,9 +193,9 @@ def _replay(
     shown: bool,
 ) -> "Replay":
     from meshwright import churn as room
-    from meshwright.cli.output import ProgressDrawing
+    from meshwright.cli.progress_bar import ProgressBar
 
-    with ProgressDrawing(policy.name, forced=shown) as drawing:
+    with ProgressBar(policy.name, forced=shown) as drawing:
         live = room.LiveOverlay(overlay, policy, seed=seed)
         rounds = [events for events in happened if events]
 
@@ -239,15 +239,15 @@ def chaos(
     """
     from meshwright import churn as room
     from meshwright.cli import output
-    from meshwright.cli.output import ProgressDrawing
     from meshwright.cli.plans import design_runs
+    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.formatting import counted
 
     names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
     for name in names:
         room.Policy(name)
     overlay, filters = design_runs.load_overlay(plan, source, file_columns(node, topic, delimiter, no_header))
-    with ProgressDrawing("chaos", forced=progress) as drawing:
+    with ProgressBar("chaos", forced=progress) as drawing:
         found = room.chaos(
             overlay,
             most=most,

@@ -261,8 +261,10 @@ def advise(
     designs and measures take as long as they take.
     """
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO, check_target
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
+    from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
+    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.designs.advice import Wishes
     from meshwright.designs.advice import advise as ask
     from meshwright.designs.front import front
@@ -288,7 +290,7 @@ def advise(
     interest = given_topics.interest
 
     def trade_off_of(interest: "Interest", **given: Any) -> "tuple[Plan, ...]":
-        with output.ProgressDrawing("Under the degree limit", forced=progress) as drawing:
+        with ProgressBar("Under the degree limit", forced=progress) as drawing:
             return front(interest, progress=drawing, **given)
 
     advice = ask(

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from meshwright.cli.output import ProgressDrawing, end_if_empty, note, working
+from meshwright.cli.output import end_if_empty, note, working
+from meshwright.cli.progress_bar import ProgressBar
 from meshwright.formatting import counted
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ def make(
 
     max_edges = given.get("max_edges")
     goal = max_edges if isinstance(max_edges, int) else None
-    with ProgressDrawing(find(algorithm).title, forced=progress, max_edges=goal) as drawing:
+    with ProgressBar(find(algorithm).title, forced=progress, goal=goal) as drawing:
         weighed = costs if "costs" in find(algorithm).parameters else None
         plan = design(
             interest, algorithm, seed=seed, threads=threads, progress=drawing, costs=weighed,
@@ -292,7 +293,7 @@ def ratio_reference(
         return None
     from meshwright.designs.literal import literal_minmax
 
-    with ProgressDrawing("Literal MinMax-ODA", forced=progress) as drawing:
+    with ProgressBar("Literal MinMax-ODA", forced=progress) as drawing:
         return literal_minmax(interest, threads=threads, progress=drawing)
 
 
@@ -307,7 +308,7 @@ def add_certificate(
     """Return the plan with certified lower bounds; those of `known` plans are used again."""
     from meshwright.designs.certified import certify
 
-    with ProgressDrawing("Certificate", forced=progress) as drawing:
+    with ProgressBar("Certificate", forced=progress) as drawing:
         return certify(plan, known=known, seconds=seconds, threads=threads, progress=drawing)
 
 

@@ -79,12 +79,12 @@ def plan_front(
 ) -> None:
     """Find the front, write it and print it."""
     from meshwright.cli import output
-    from meshwright.cli.output import ProgressDrawing
     from meshwright.cli.plans import design_runs
+    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.designs.front import front
     from meshwright.report import comparison, write_front
 
-    with ProgressDrawing("Best", forced=progress) as drawing:
+    with ProgressBar("Best", forced=progress) as drawing:
         plans = front(
             interest,
             seconds=seconds,

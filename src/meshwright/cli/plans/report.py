@@ -69,7 +69,7 @@ def report(
     the plan is not verified; the page is written all the same.
     """
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.store.plans import read_plan
 
@@ -115,7 +115,8 @@ def write_page(
     progress: bool = False,
 ) -> tuple[str, PlanFacts]:
     """Write the page of a stored plan, and return its path or URL and what it shows."""
-    from meshwright.cli.output import ProgressDrawing, note, working
+    from meshwright.cli.output import note, working
+    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.face import REPORT
     from meshwright.files.urls import inside
     from meshwright.report.plan_facts import facts_of_stored_plan
@@ -125,7 +126,7 @@ def write_page(
     bridges = None if today is None else load_bridges(today, interest)
     if bridges is not None and bridges.unknown:
         note(f"left out {bridges.unknown:,} of the bridges of {today}: a broker is not in the dataset")
-    with ProgressDrawing("Verification", forced=progress) as drawing:
+    with ProgressBar("Verification", forced=progress) as drawing:
         facts = facts_of_stored_plan(plan, interest, today=bridges, costs=costs, progress=drawing)
     with working("drawing the page"):
         target = str(file or inside(plan, REPORT))

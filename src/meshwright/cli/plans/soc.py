@@ -183,13 +183,14 @@ def _ask_for_any(
 ) -> None:
     """Answer whether some overlay is within the limits."""
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
+    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.designs import existence
 
     interest = given.interest
     limit = existence.SECONDS if seconds is None else seconds
-    with ProgressDrawing("Search", forced=progress) as drawing:
+    with ProgressBar("Search", forced=progress) as drawing:
         if links is not None:
             found = existence.tco_exists(interest, links, seconds=limit, seed=seed, progress=drawing)
         else:
@@ -231,7 +232,7 @@ def _ask_about_plan(
 ) -> None:
     """Answer whether a plan is within the limits."""
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.measure import soc as ask
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.cli.output import ProgressDrawing
+from meshwright.cli.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter
@@ -30,11 +30,11 @@ def check_on_spark(
     conf: Sequence[str] | None,
 ) -> None:
     """Refuse options that do not work on Spark, before any long work."""
-    from meshwright.cli.spark import parse_settings
+    from meshwright.actions.spark import SparkOptions
     from meshwright.errors import InputError
     from meshwright.pipeline.planning.construct import check
 
-    parse_settings(conf)  # the session may not be needed, and then nobody reads them
+    SparkOptions(conf=conf or ()).settings()  # the session may not be needed, and then nobody reads them
     if costs is not None:
         raise InputError("--costs and Spark cannot be combined: leave one of them out")
     check(algorithm, {name: value for name, value in given.items() if value is not None}, parts, coverage)
@@ -55,15 +55,15 @@ def make_on_spark(
     progress: bool,
 ) -> Construction:
     """Plan on Spark, with progress on stderr; the session starts only if it is needed."""
-    from meshwright.cli.spark import open_session
+    from meshwright.actions.spark import SparkOptions
     from meshwright.designs.registry import find
     from meshwright.pipeline.planning.construct import construct
 
-    with ProgressDrawing(find(algorithm).title, forced=progress) as drawing:
+    with ProgressBar(find(algorithm).title, forced=progress) as drawing:
         return construct(
             interest,
             algorithm,
-            lambda: open_session(master, conf, connect_timeout),
+            lambda: SparkOptions(master, conf or (), connect_timeout).open(),
             parameters=given,
             parts=parts,
             coverage=coverage,

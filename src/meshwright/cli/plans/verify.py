@@ -66,8 +66,9 @@ def verify(
     groups of MQTT filters are first derived on this machine.
     """
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing
+    from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
+    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.store.plan_check import verify_stored_plan
 
     columns = file_columns(node, topic, delimiter, no_header)
@@ -76,7 +77,7 @@ def verify(
     else:
         interest = design_runs.load(source, columns)
         link_costs = design_runs.load_costs(costs, interest)
-        with ProgressDrawing("Verification", forced=progress) as drawing:
+        with ProgressBar("Verification", forced=progress) as drawing:
             report = verify_stored_plan(plan, interest, k=k, costs=link_costs, progress=drawing)
     if json:
         output.answer_json({"plan": str(plan), **report.to_dict()})
@@ -97,19 +98,20 @@ def _on_spark(
     connect_timeout: float,
     progress: bool,
 ) -> "PlanReport":
+    from meshwright.actions.spark import SparkOptions
     from meshwright.cli.plans import design_runs
-    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.sharded_verify import verify_on_cluster
     from meshwright.store.plans import open_plan
 
     open_plan(plan)  # reject a bad plan, and a wrong path, before Spark starts
     fits_here(source)
-    spark = open_session(master, conf, connect_timeout)
+    spark = SparkOptions(master, conf or (), connect_timeout).open()
     given = subscriptions(spark, source, columns)
     # Costs are by names, which then come to this process.
     link_costs = None if costs is None else design_runs.load_costs(costs, given.names)
-    with StageDrawing(unit="subscriptions", forced=progress) as drawing:
+    with ProgressBar(wording=amounts("subscriptions"), forced=progress) as drawing:
         return verify_on_cluster(spark, plan, given, k=k, costs=link_costs, progress=drawing)
 
 

@@ -9,8 +9,8 @@ from meshwright.deploy.named_trees import filters_by_link
 from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, REQUIREMENTS
 from meshwright.deploy.targets.mosquitto.render import UNUSED_PREFIX
 from meshwright.deploy.wiring import client_id, folder_of, local_client_id
-from meshwright.escape import markdown, markdown_code
 from meshwright.filters import covers
+from meshwright.formatting.escape import markdown, markdown_code
 
 if TYPE_CHECKING:
     from meshwright.deploy.inventory import Inventory

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.cli import output, spark
-from meshwright.cli.output import Drawing, ProgressDrawing, SearchDrawing, time_left
-from meshwright.cli.reproduce import CellsDrawing, _named_graphs
-from meshwright.cli.spark import StageDrawing
+from meshwright.cli import progress_bar
+from meshwright.cli.progress_bar import CELLS, SEARCH_STEPS, ProgressBar, amounts, time_left
+from meshwright.cli.reproduce import _named_graphs
 from meshwright.errors import InputError
 
 
@@ -37,8 +36,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(output, "time", clock)
-    monkeypatch.setattr(spark, "time", clock)
+    monkeypatch.setattr(progress_bar, "time", clock)
     return clock
 
 
@@ -46,7 +44,7 @@ def test_quick_work_is_silent(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
     """Within the first second nothing is shown, not even if forced and on a terminal."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with ProgressDrawing("GM", forced=True) as drawn:
+    with ProgressBar("GM", forced=True) as drawn:
         clock.now += 0.9
         drawn(10, 0.5, "linking")
     assert screen.getvalue() == ""
@@ -55,7 +53,7 @@ def test_quick_work_is_silent(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 def test_long_work_without_a_terminal(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a terminal, long work is silent, or prints an occasional line if forced."""
     for forced in (False, True):
-        with ProgressDrawing("GM", forced=forced) as drawn:
+        with ProgressBar("GM", forced=forced) as drawn:
             for tenth in range(1, 10):
                 clock.now += 1
                 drawn(1000 * tenth, tenth / 10, "linking")
@@ -74,7 +72,7 @@ def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with ProgressDrawing("GM") as drawn:
+    with ProgressBar("GM") as drawn:
         clock.now += 2
         drawn(1234, 0.5, "linking")
     assert "1,234 links, 50.0 % support" in screen.getvalue()
@@ -84,7 +82,7 @@ def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
 
 def test_other_work_is_printed_by_its_name(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Other phases than linking show their name instead of the support, and the time left."""
-    with ProgressDrawing("Best", forced=True) as drawn:
+    with ProgressBar("Best", forced=True) as drawn:
         clock.now += 5
         drawn(1234, 0.25, "improving")
     assert capsys.readouterr().err == "meshwright: Best: 1,234 links, improving, 15 s left\n"
@@ -93,7 +91,7 @@ def test_other_work_is_printed_by_its_name(clock: Clock, capsys: pytest.CaptureF
 def test_searches_show_their_steps(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """A search shows its result so far and its steps, if forced; not within the first second."""
     for forced in (False, True):
-        with SearchDrawing("Descent", forced=forced) as drawn:
+        with ProgressBar("Descent", SEARCH_STEPS, forced=forced) as drawn:
             for steps in (1, 2000, 3000):
                 clock.now += 0.9
                 drawn(steps, 0.5, "cost 3")
@@ -102,7 +100,7 @@ def test_searches_show_their_steps(clock: Clock, capsys: pytest.CaptureFixture[s
 
 def test_stages_show_counts_and_time_left(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Phases of Spark show a count, a share and the time left of the phase; a new phase starts again."""
-    with StageDrawing(unit="rows", forced=True) as drawn:
+    with ProgressBar(wording=amounts("rows"), forced=True) as drawn:
         clock.now += 2.9
         drawn(1, 0.1, "reading")
         for share, phase in ((0.2, "reading"), (0.5, "reading"), (0.1, "sorting"), (0.6, "sorting")):
@@ -123,10 +121,10 @@ def test_other_bars_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    drawing: Drawing = SearchDrawing("Descent") if kind == "search" else StageDrawing()
+    drawing = ProgressBar("Descent", SEARCH_STEPS if kind == "search" else amounts("tasks"))
     with drawing:
         clock.now += 20
-        drawing(7000, 0.5, "cost 3")  # type: ignore[operator]
+        drawing(7000, 0.5, "cost 3")
     assert ("7,000 steps" if kind == "search" else "7,000 tasks, 50.0 %") in screen.getvalue()
     assert "meshwright:" not in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K")
@@ -134,7 +132,7 @@ def test_other_bars_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch,
 
 def test_cells_of_an_earlier_run_cost_nothing(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """The time left of a reproduction follows from what this run did."""
-    with CellsDrawing("reproduce", forced=True) as drawn:
+    with ProgressBar("reproduce", CELLS, forced=True) as drawn:
         drawn(10, 0.5, "a/fig1")
         for cells, share in ((11, 0.6), (1234, 0.7)):
             clock.now += 10
@@ -147,7 +145,7 @@ def test_cells_of_an_earlier_run_cost_nothing(clock: Clock, capsys: pytest.Captu
 
 def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """With a budget of links, the time left follows from the links if they are further than support."""
-    with ProgressDrawing("GPA", forced=True, max_edges=100) as drawn:
+    with ProgressBar("GPA", forced=True, goal=100) as drawn:
         clock.now += 4
         drawn(50, 0.1, "linking")
     assert capsys.readouterr().err.endswith("50 links, 10.0 % support, 4 s left\n")

@@ -16,7 +16,6 @@ from markdown_it import MarkdownIt
 
 import meshwright as mw
 from hostile import NAMES, UNSEEN
-from meshwright import escape
 from meshwright.cli import output
 from meshwright.deploy import (
     BrokerSettings,
@@ -30,6 +29,7 @@ from meshwright.deploy import (
 from meshwright.deploy.graph_files import export
 from meshwright.deploy.targets.mosquitto.handbook import handbook
 from meshwright.deploy.wiring import folder_of
+from meshwright.formatting import escape
 from meshwright.report.charts import federation_picture
 from terminal import meshwright
 

@@ -1,0 +1,73 @@
+"""Whether an action runs on Spark, and where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from meshwright.errors import InputError
+from meshwright.progress import announce_phase
+
+if TYPE_CHECKING:
+    from meshwright.pipeline.session.session import Session
+    from meshwright.progress import Progress
+
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """Where Spark runs, if an action needs it."""
+
+    master: str | None = None
+    """`local[*]` by default, `spark://host:7077`, `yarn`, `k8s://…` or `sc://host:15002`."""
+    conf: Sequence[str] = ()
+    """Settings as KEY=VALUE."""
+    connect_timeout: float = 30.0
+    """Seconds that the master may take to answer, once Java runs."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the user asks for Spark: by an option, a variable, or the settings of Spark."""
+        from meshwright.pipeline.session.session import user_settings
+
+        given = self.master is not None or bool(self.conf) or "SPARK_REMOTE" in os.environ
+        return given or "spark.master" in user_settings()
+
+    @property
+    def is_service(self) -> bool:
+        """Whether Spark is a Connect service, which may see other files than this machine."""
+        return bool(self.master and self.master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings by key.
+
+        Raises
+        ------
+        InputError
+            If one is not KEY=VALUE.
+        """
+        found = {}
+        for given in self.conf:
+            key, equals, value = given.partition("=")
+            if not equals or not key:
+                raise InputError(
+                    f"--conf {given} is not KEY=VALUE: give a setting such as spark.executor.memory=4g"
+                )
+            found[key] = value
+        return found
+
+    def open(self, progress: Progress | None = None) -> Session:
+        """Return the Spark session of this process, or start one."""
+        from meshwright.pipeline.session.session import session
+
+        settings = self.settings()
+        announce_phase(progress, "starting Spark")
+        return session(self.master, conf=settings, connect_timeout=self.connect_timeout)
+
+    def open_unless(self, small: bool, progress: Progress | None = None) -> Session | None:
+        """Return a session, or None if the work is small and the user does not ask for Spark.
+
+        Java takes longer to start than small data to read.
+        """
+        return None if small and not self.wanted else self.open(progress)
