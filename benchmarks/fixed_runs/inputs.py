@@ -54,7 +54,8 @@ INTERESTS: dict[str, Callable[[], mw.Interest]] = {
     "copies": lambda: mw.workloads.cover_copies(SETS, 4),
     "odd": lambda: mw.Interest.from_dict({7: ["x"], 12: ["x", "y"], 3: [], 100: ["y", "z"], 40: ["x", "y"]}),
     "levels": lambda: mw.Interest.from_dict(
-        {f"b{i}": [("a/#", "a/b", "a/+/c", "d", "e/f")[(i + j) % 5] for j in range(2)] for i in range(9)}
+        {f"b{i}": [("a/#", "a/b", "a/+/c", "d", "e/f")[(i + j) % 5] for j in range(2)] for i in range(9)},
+        kind="mqtt",
     ),
     "changed": other_brokers,
 }

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from meshwright import bounds, churn, content, measure, pipeline, routes, workloads
+    from meshwright.actions.advise import advise
+    from meshwright.actions.compare import compare
+    from meshwright.actions.plan import design
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.designs.advice import Advice, Wishes, advise
+    from meshwright.designs.advice import Advice, Wishes
     from meshwright.designs.certified import certify
-    from meshwright.designs.comparison import Comparison, compare
+    from meshwright.designs.comparison import Comparison
     from meshwright.designs.plan import Plan
-    from meshwright.designs.registry import design
     from meshwright.errors import MeshwrightError
     from meshwright.face import load, plot, save
     from meshwright.greedy import candidates, grow, rules
@@ -124,11 +126,11 @@ _ROOMS = {
     "Plan": "designs.plan",
     "Trees": "routes",
     "Wishes": "designs.advice",
-    "advise": "designs.advice",
+    "advise": "actions.advise",
     "candidates": "greedy",
     "certify": "designs.certified",
-    "compare": "designs.comparison",
-    "design": "designs.registry",
+    "compare": "actions.compare",
+    "design": "actions.plan",
     "grow": "greedy",
     "load": "face",
     "load_costs": "store.costs",

@@ -22,6 +22,14 @@ class InputError(MeshwrightError, ValueError):
     """Data or a parameter that cannot be used."""
 
 
+class EmptySourceError(InputError):
+    """A source without subscriptions: there is nothing to answer, which is no mistake."""
+
+    def __init__(self, source: str, remedy: str = "name one that has some") -> None:
+        super().__init__(f"{source} has no subscriptions: {remedy}")
+        self.source = source
+
+
 class FormatError(MeshwrightError, ValueError):
     """A file or folder that is not what it should be: another kind, a newer schema, damaged."""
 

@@ -9,16 +9,24 @@ from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
 from meshwright.files.header import PLAN
 from meshwright.interest import Interest
+from meshwright.names import PLAIN
 from meshwright.routes.trees import Trees
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
+    from meshwright.names import TopicKind
     from meshwright.verify.claims import PlanReport
 
 
 @overload
 def load(
-    path: Any, *, node: str = ..., topic: str = ..., delimiter: str | None = ..., header: bool = ...
+    path: Any,
+    *,
+    node: str = ...,
+    topic: str = ...,
+    delimiter: str | None = ...,
+    header: bool = ...,
+    kind: TopicKind | None = ...,
 ) -> Interest: ...
 @overload
 def load(path: str | Path, interest: Any, *, costs: LinkCosts | None = ...) -> Plan: ...
@@ -30,6 +38,7 @@ def load(
     topic: str = "topic",
     delimiter: str | None = None,
     header: bool = True,
+    kind: TopicKind | None = None,
     costs: LinkCosts | None = None,
 ) -> Interest | Plan:
     """Load the subscriptions of a dataset or file, or a plan with the subscriptions that it was made for.
@@ -42,6 +51,9 @@ def load(
         For a plan: what it was made for.
     node, topic, delimiter, header
         The columns of a file, what separates them, and whether its first line names them.
+    kind
+        For subscriptions: whether topics are `mqtt` filters or `plain` names; by default as a dataset states,
+        and otherwise filters if some topic has a wildcard.
     costs
         For a plan: the link costs that it was made with. A plan made with costs has no total cost without
         them, and cannot be saved.
@@ -64,7 +76,7 @@ def load(
             raise InputError(
                 f"{path} is a plan: give what it was made for too, mw.load({str(path)!r}, interest)"
             )
-        return load_interest(path, node=node, topic=topic, delimiter=delimiter, header=header)
+        return load_interest(path, node=node, topic=topic, delimiter=delimiter, header=header, kind=kind)
     return _load_plan(path, load_interest(interest), costs)
 
 
@@ -75,13 +87,14 @@ def _load_plan(path: str | Path, interest: Interest, costs: LinkCosts | None) ->
 
     stored = read_plan(path)
     filters = stored.planned_filters(interest)
-    planned = interest if filters is None else filters.groups
+    planned = interest.with_kind(PLAIN) if filters is None else filters.groups
     overlay, figures = stored.overlay_on(planned), stored.figures
     prices = None
     if figures.get("lower_bound") is not None:
         prices = Prices(planned, prices_on(stored, planned), int(figures["lower_bound"]), checked=False)
     known, bound = stored.metadata, figures.get("solver_bound")
     if costs is not None:
+        costs = costs.rebase(planned)
         costs.check_made(str(path), known["parameters"].get("costs"))
     seed, seconds = int(known.get("seed", 0)), float(figures["seconds"])
     proof = degree_proof_on(stored, planned) if figures.get("degree_bound") is not None else None

@@ -21,9 +21,11 @@ from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.fingerprint import WholeFingerprint, fingerprint
 from meshwright.formatting import counted
 from meshwright.names import (
+    PLAIN,
     arrow_table,
     axis_names,
     check_single,
+    check_topic_kind,
     encode_names,
     name_column,
     position_of,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids, Offsets
-    from meshwright.names import Name
+    from meshwright.names import Name, TopicKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +46,15 @@ class Interest:
     """The subscriptions of a set of nodes, with node and topic names in sorted order.
 
     Node `v` subscribes to `node_topics[node_ptr[v]:node_ptr[v + 1]]`, ascending. `duplicates` counts
-    the repeated pairs that were dropped when the interest was built.
+    the repeated pairs that were dropped when the interest was built. `kind` says whether topics are plain
+    names, as they are for who builds an interest, or MQTT filters: `load` decides by how they look, and a
+    dataset states it. Filters that overlap are planned as one topic.
 
     Raises
     ------
     InputError
         If names are not sorted and distinct, `node_ptr` does not divide `node_topics` into a row for each
-        node, or the topics of a node are not ids in ascending order.
+        node, the topics of a node are not ids in ascending order, or the kind is unknown.
 
     Examples
     --------
@@ -66,6 +70,7 @@ class Interest:
     node_ptr: Offsets
     node_topics: Ids
     duplicates: int = 0
+    kind: TopicKind = PLAIN
 
     # -- building -----------------------------------------------------------------------------------
 
@@ -77,10 +82,12 @@ class Interest:
         *,
         all_nodes: Iterable[Name] = (),
         all_topics: Iterable[Name] = (),
+        kind: TopicKind = PLAIN,
     ) -> Interest:
         """Build from two parallel columns: node `nodes[i]` subscribes to topic `topics[i]`.
 
-        `all_nodes` and `all_topics` may name further nodes and topics that have no subscription.
+        `all_nodes` and `all_topics` may name further nodes and topics that have no subscription. `kind` is
+        `mqtt` if topics are MQTT filters.
         """
         node_column, topic_column = name_column(nodes, "node"), name_column(topics, "topic")
         if len(node_column) != len(topic_column):
@@ -90,11 +97,15 @@ class Interest:
         check_size(len(node_column))
         node_names, node_ids = encode_names(node_column, name_column(all_nodes, "node"), "node")
         topic_names, topic_ids = encode_names(topic_column, name_column(all_topics, "topic"), "topic")
-        return unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
+        made = unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
+        return made.with_kind(kind)
 
     @classmethod
     def from_dict(
-        cls, subscriptions: Mapping[str, Iterable[Name]] | Mapping[int, Iterable[Name]]
+        cls,
+        subscriptions: Mapping[str, Iterable[Name]] | Mapping[int, Iterable[Name]],
+        *,
+        kind: TopicKind = PLAIN,
     ) -> Interest:
         """Build from a mapping of each node to its topics; a node may have no topics."""
         if not isinstance(subscriptions, Mapping):
@@ -114,10 +125,12 @@ class Interest:
             sizes.append(len(topics) - before)
         nodes = name_column(list(subscriptions), "node")
         owner = from_numpy(np.repeat(np.arange(len(sizes)), sizes))
-        return cls.from_pairs(nodes.take(owner), topics, all_nodes=nodes)
+        return cls.from_pairs(nodes.take(owner), topics, all_nodes=nodes, kind=kind)
 
     @classmethod
-    def from_arrow(cls, data: Any, *, node: str = "node", topic: str = "topic") -> Interest:
+    def from_arrow(
+        cls, data: Any, *, node: str = "node", topic: str = "topic", kind: TopicKind = PLAIN
+    ) -> Interest:
         """Build from anything with the Arrow stream protocol: pandas, polars, DuckDB, Arrow, Spark."""
         table = arrow_table(data)
         for column in (node, topic):
@@ -127,17 +140,21 @@ class Interest:
                     "rename one, or give node= and topic="
                 )
             check_single(table.column_names, column)
-        return cls.from_pairs(table.column(node), table.column(topic))
+        return cls.from_pairs(table.column(node), table.column(topic), kind=kind)
 
     @classmethod
-    def from_pandas(cls, frame: Any, *, node: str = "node", topic: str = "topic") -> Interest:
+    def from_pandas(
+        cls, frame: Any, *, node: str = "node", topic: str = "topic", kind: TopicKind = PLAIN
+    ) -> Interest:
         """Build from two columns of a pandas DataFrame."""
-        return cls.from_arrow(frame, node=node, topic=topic)
+        return cls.from_arrow(frame, node=node, topic=topic, kind=kind)
 
     @classmethod
-    def from_polars(cls, frame: Any, *, node: str = "node", topic: str = "topic") -> Interest:
+    def from_polars(
+        cls, frame: Any, *, node: str = "node", topic: str = "topic", kind: TopicKind = PLAIN
+    ) -> Interest:
         """Build from two columns of a polars DataFrame."""
-        return cls.from_arrow(frame, node=node, topic=topic)
+        return cls.from_arrow(frame, node=node, topic=topic, kind=kind)
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Interest:
@@ -152,22 +169,27 @@ class Interest:
         return cls.from_pairs(nodes, topics, all_nodes=all_nodes, all_topics=all_topics)
 
     @classmethod
-    def of(cls, source: Any) -> Interest:
+    def of(cls, source: Any, *, kind: TopicKind | None = None) -> Interest:
         """Return the interest itself, or build it from whatever it can be built from.
+
+        An interest keeps its kind unless another is given; topics of anything else are plain.
 
         >>> Interest.of({"a": {"x"}, "b": {"x"}})
         Interest(2 nodes, 1 topic, 2 subscriptions)
+        >>> Interest.of({"a": {"x/#"}, "b": {"x/y"}}, kind="mqtt").kind
+        'mqtt'
         """
         if isinstance(source, Interest):
-            return source
+            return source if kind is None else source.with_kind(kind)
+        stated = PLAIN if kind is None else kind
         if isinstance(source, Mapping):
-            return cls.from_dict(source)
+            return cls.from_dict(source, kind=stated)
         if hasattr(source, "tocoo"):
-            return cls.from_scipy(source)
+            return cls.from_scipy(source).with_kind(stated)
         if hasattr(source, "__arrow_c_stream__"):
-            return cls.from_arrow(source)
+            return cls.from_arrow(source, kind=stated)
         if hasattr(source, "is_directed"):
-            return cls.from_networkx(source)
+            return cls.from_networkx(source).with_kind(stated)
         if isinstance(source, (str, PathLike)):
             raise InputError(f"{str(source)!r} is a path: give mw.load({str(source)!r})")
         raise InputError(
@@ -215,6 +237,7 @@ class Interest:
         object.__setattr__(self, "node_ptr", own(ptr, np.int64))
         object.__setattr__(self, "node_topics", own(as_ids(self.node_topics, "node_topics"), np.int32))
         check_rows(self.node_names, len(self.topic_names), self.node_ptr, self.node_topics)
+        object.__setattr__(self, "kind", check_topic_kind(self.kind) or PLAIN)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for array in (state["node_ptr"], state["node_topics"], *state.get("_by_topic", ())):
@@ -293,7 +316,19 @@ class Interest:
         node_ptr = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.node_ptr]
         return unchecked_interest(
             self.node_names, self.topic_names, settled(node_ptr), settled(self.node_topics[keep])
-        )
+        ).with_kind(self.kind)
+
+    def with_kind(self, kind: TopicKind) -> Interest:
+        """Return the same relation, whose topics are of this kind: `mqtt` filters or `plain` names.
+
+        >>> Interest.of({"a": {"x/#"}}).with_kind("mqtt").kind
+        'mqtt'
+        """
+        if check_topic_kind(kind) == self.kind:
+            return self
+        made = object.__new__(Interest)
+        vars(made).update(vars(self), kind=kind)
+        return made
 
     def canonical(self) -> Interest:
         """Return the same relation with string names in the order of their UTF-8 bytes, as it is stored."""
@@ -303,7 +338,7 @@ class Interest:
         topic_names, topic_rank = sort_names(as_text(self.topic_names))
         return unchecked_from_ids(
             node_names, topic_names, node_rank[self.node_of_slot], topic_rank[self.node_topics]
-        )
+        ).with_kind(self.kind)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 Name: TypeAlias = str | int
 """The name of a node or a topic."""
+TopicKind: TypeAlias = Literal["mqtt", "plain"]
+"""What topics are: MQTT filters, which may have wildcards and overlap, or plain names."""
+MQTT: TopicKind = "mqtt"
+PLAIN: TopicKind = "plain"
+TOPIC_KINDS = MQTT, PLAIN
 SHOWN = 60
 """The most characters of a wrong value in an error."""
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
@@ -235,3 +240,27 @@ def position_of(names: pa.Array, name: Name, what: str) -> int:
         shown = " ".join(repr(name).split("\n"))
         raise InputError(f"no {what} {shown} among the {len(names)} {what}s")
     return int(found)
+
+
+def guess_topic_kind(topic_names: pa.Array) -> TopicKind:
+    """Return `mqtt` if some topic has a level that is a wildcard, else `plain`."""
+    if not is_text(topic_names.type):
+        return PLAIN
+    wild = pc.match_substring_regex(topic_names, r"(^|/)(\+(/|$)|#$)")
+    return MQTT if pc.any(wild, min_count=0).as_py() else PLAIN
+
+
+def check_topic_kind(kind: str | None) -> TopicKind | None:
+    """Return a kind of topics, or None for one that is not stated.
+
+    Raises
+    ------
+    InputError
+        If it is neither `mqtt` nor `plain` nor None.
+    """
+    if kind is None:
+        return None
+    for known in TOPIC_KINDS:
+        if kind == known:
+            return known
+    raise InputError(f"no topic kind {kind!r}: choose {' or '.join(TOPIC_KINDS)}")

@@ -23,3 +23,10 @@ def announce_phase(progress: Progress | None, phase: str) -> None:
     """Report that a phase begins; it may have nothing to count."""
     if progress is not None:
         progress(0, 0.0, phase)
+
+
+def titled(progress: Progress | None, title: str) -> Progress | None:
+    """Return a callback for one piece of work among several: its phases become `title: phase`."""
+    if progress is None:
+        return None
+    return lambda done, share, phase: progress(done, share, f"{title}: {phase}")

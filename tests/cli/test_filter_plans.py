@@ -9,6 +9,7 @@ import pytest
 
 import meshwright as mw
 from meshwright.interest import Interest
+from meshwright.names import TopicKind
 from meshwright.store.datasets import read_topic_kind, write_dataset
 from meshwright.store.interest_files import load_interest
 from meshwright.store.plans import read_plan
@@ -111,10 +112,17 @@ def test_invalid_filters_name_the_way_out(tmp_path: Path) -> None:
 
 
 def test_datasets_record_the_kind(tmp_path: Path) -> None:
-    """A dataset says whether its topics are filters: as given, or as they look."""
-    for topics, given, kind in ((["a/#"], None, "mqtt"), (["a"], None, "plain"), (["a/#"], "plain", "plain")):
-        write_dataset(Interest.from_dict({"n": topics}), tmp_path / "dataset", topic_kind=given)
-        assert read_topic_kind(tmp_path / "dataset") == kind
+    """A dataset says whether its topics are filters: as given, or as the interest says."""
+    stated: tuple[tuple[TopicKind, TopicKind | None, TopicKind], ...] = (
+        ("mqtt", None, "mqtt"),
+        ("plain", None, "plain"),
+        ("mqtt", "plain", "plain"),
+    )
+    for kind, given, kept in stated:
+        interest = Interest.from_dict({"n": ["a/#"]}, kind=kind)
+        write_dataset(interest, tmp_path / "dataset", topic_kind=given)
+        assert read_topic_kind(tmp_path / "dataset") == kept
+        assert load_interest(tmp_path / "dataset").kind == kept
     answer = meshwright("plan", tmp_path / "dataset", "--out", tmp_path / "plan")
     assert (answer.code, answer.err) == (0, "")
 

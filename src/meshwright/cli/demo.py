@@ -49,6 +49,7 @@ def demo(
     Each step prints one line with its figure. If Mosquitto is installed, 12 of the brokers are planned alone,
     started, and every message among them is counted. The last line names the page to open in a browser.
     """
+    from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
@@ -79,7 +80,7 @@ def demo(
         f"{outcome.quarantined:,} quarantined",
     )
     interest = design_runs.load(str(dataset))
-    size = design_runs.format_size(interest)
+    size = format_size(interest)
     say("dataset", size)
 
     advice, ring = _ask(interest, progress), design(interest, "ring")

@@ -162,6 +162,20 @@ class LinkCosts:
         """Return whether these are the costs of that interest."""
         return interest is self.interest or interest.fingerprint == self.interest.fingerprint
 
+    def rebase(self, interest: Interest) -> LinkCosts:
+        """Return the same costs for another interest of the same nodes, such as one in groups of filters.
+
+        Raises
+        ------
+        InputError
+            If the nodes are others, or in another order.
+        """
+        if self.fit(interest):
+            return self
+        if not self.interest.node_names.cast(pa.string()).equals(interest.node_names.cast(pa.string())):
+            raise InputError("the link costs are those of other nodes: make them for the same interest")
+        return LinkCosts(interest, self.source)
+
     @property
     def description(self) -> str:
         """What a plan states about the costs it was made with: their kind and a short digest."""

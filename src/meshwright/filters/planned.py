@@ -23,6 +23,7 @@ from meshwright.filters.relations import covers, matches, overlaps
 from meshwright.filters.syntax import has_wildcard, unshared, why_invalid, why_unusable
 from meshwright.formatting import counted
 from meshwright.interest import Interest, unchecked_from_ids
+from meshwright.names import MQTT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +92,7 @@ class PlannedFilters:
     group_of: NDArray[np.int64]
     """By filter of `held`: the topic of `groups`."""
     groups: Interest
-    """Which broker is interested in which group: what is planned."""
+    """Which broker is interested in which group: what is planned, by plain names."""
     skipped: Mapping[str, str]
     """The unusable filters that are left out, with reasons."""
     unusable: Mapping[str, str]
@@ -214,7 +215,7 @@ def plan_filters(interest: Interest, choice: FilterChoice | None = None) -> Plan
     (['x/#', 'z'], "2 of 3 filters overlap, in 1 group: 'x/#' joi")
     """
     choice = choice or FilterChoice()
-    source = interest.canonical()
+    source = interest.canonical().with_kind(MQTT)
     topics: list[str] = source.topic_names.to_pylist()
     known = {*topics, *map(unshared, topics), AUTO}
     _require_known(choice.excluded, known, "exclude")
@@ -325,4 +326,4 @@ def _replace(source: Interest, names: list[str | None], expanded: Mapping[str, t
             topics.append(np.tile(targets, len(holders)))
     return unchecked_from_ids(
         source.node_names, from_strings(listed), np.concatenate(nodes), np.concatenate(topics)
-    )
+    ).with_kind(MQTT)

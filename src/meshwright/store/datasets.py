@@ -16,6 +16,7 @@ from meshwright.files.header import DATASET, damaged, holds, read_header
 from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
 from meshwright.interest import Interest, unchecked_from_ids
+from meshwright.names import TOPIC_KINDS, TopicKind, guess_topic_kind
 from meshwright.store.dataset_folders import new_dataset, new_part
 from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS
 from meshwright.store.tables import first_line, read_parts
@@ -23,9 +24,6 @@ from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-TOPIC_KINDS = MQTT, PLAIN = "mqtt", "plain"
-"""Topics are MQTT filters, which may have wildcards and overlap, or plain names."""
 
 
 def write_dataset(
@@ -35,7 +33,7 @@ def write_dataset(
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
-    topic_kind: str | None = None,
+    topic_kind: TopicKind | None = None,
 ) -> Path:
     """Write an interest as a dataset folder; the same input gives the same bytes.
 
@@ -53,7 +51,7 @@ def write_dataset(
     quarantine
         Records that could not be used: `source, line, record, reason`.
     topic_kind
-        `mqtt` if topics are MQTT filters, `plain` if they are names; by default as they look.
+        `mqtt` if topics are MQTT filters, `plain` if they are names; by default as the interest says.
 
     Examples
     --------
@@ -74,7 +72,7 @@ def write_dataset(
         sources=sources,
         made_by=made_by,
         quarantine=quarantine,
-        topic_kind=topic_kind,
+        topic_kind=topic_kind or interest.kind,
     )
 
 
@@ -89,7 +87,7 @@ def write_relation(
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
-    topic_kind: str | None = None,
+    topic_kind: TopicKind | None = None,
 ) -> Path:
     """Write a relation as a dataset folder.
 
@@ -143,27 +141,7 @@ def manifest(
     }
 
 
-def guess_topic_kind(topic_names: pa.Array) -> str:
-    """Return `mqtt` if some topic has a level that is a wildcard, else `plain`."""
-    if not pa.types.is_string(topic_names.type) and not pa.types.is_large_string(topic_names.type):
-        return PLAIN
-    wild = pc.match_substring_regex(topic_names, r"(^|/)(\+(/|$)|#$)")
-    return MQTT if pc.any(wild, min_count=0).as_py() else PLAIN
-
-
-def check_topic_kind(kind: str | None) -> None:
-    """Refuse an unknown kind of topics.
-
-    Raises
-    ------
-    InputError
-        If it is neither `mqtt` nor `plain` nor None.
-    """
-    if kind not in (None, *TOPIC_KINDS):
-        raise InputError(f"no topic kind {kind!r}: choose {' or '.join(TOPIC_KINDS)}")
-
-
-def read_topic_kind(path: str | Path) -> str | None:
+def read_topic_kind(path: str | Path) -> TopicKind | None:
     """Return the kind of topics that a dataset records; None for other folders, files, and older datasets.
 
     Raises
@@ -174,14 +152,21 @@ def read_topic_kind(path: str | Path) -> str | None:
     folder = Path(path)
     if not folder.is_dir() or not holds(folder, DATASET):
         return None
-    kind = read_header(folder, DATASET).get("topic_kind")
-    if kind not in (None, *TOPIC_KINDS):
-        raise damaged(folder / DATASET.file, f"topic_kind is {kind!r}")
-    return None if kind is None else str(kind)
+    return _stated_kind(folder, read_header(folder, DATASET))
+
+
+def _stated_kind(folder: Path, header: Mapping[str, Any]) -> TopicKind | None:
+    stated = header.get("topic_kind")
+    if stated not in (None, *TOPIC_KINDS):
+        raise damaged(folder / DATASET.file, f"topic_kind is {stated!r}")
+    kind: TopicKind | None = stated
+    return kind
 
 
 def read_dataset(path: str | Path) -> Interest:
-    """Read a dataset folder and check it against its manifest.
+    """Read a dataset folder and check it against its manifest, which states the kind of its topics.
+
+    Topics of older datasets have the kind that they look like.
 
     Raises
     ------
@@ -215,7 +200,7 @@ def read_dataset(path: str | Path) -> Interest:
     found = interest.whole_fingerprint if header["schema"] == 1 else interest.fingerprint
     if header.get("fingerprint", found) != found:
         raise damaged(folder, "its fingerprint does not match its content")
-    return interest
+    return interest.with_kind(_stated_kind(folder, header) or guess_topic_kind(topic_names))
 
 
 def _names(folder: Path, kind: str, counts: Mapping[str, Any]) -> pa.Array:

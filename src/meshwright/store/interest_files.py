@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -20,7 +20,8 @@ from meshwright.files.header import parse_json
 from meshwright.files.urls import local_copy
 from meshwright.formatting import counted
 from meshwright.interest import Interest
-from meshwright.store.datasets import read_dataset
+from meshwright.names import MQTT, check_topic_kind, guess_topic_kind
+from meshwright.store.datasets import read_dataset, read_topic_kind
 from meshwright.store.tables import (
     check_names,
     check_operations,
@@ -34,6 +35,8 @@ from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from typing import TypeAlias
+
+    from meshwright.names import TopicKind
 
     Reader: TypeAlias = Callable[[Path, "Columns"], pa.Table]
 
@@ -136,6 +139,7 @@ def load_interest(
     topic: str = "topic",
     delimiter: str | None = None,
     header: bool = True,
+    kind: TopicKind | None = None,
 ) -> Interest:
     """Make an interest from a Python object, a table, a file or a dataset folder.
 
@@ -151,6 +155,9 @@ def load_interest(
     delimiter, header
         The separator of CSV columns, and whether the first line names them; without a header, the first
         column has the nodes and the second the topics.
+    kind
+        Whether topics are `mqtt` filters or `plain` names; by default as the dataset or interest states, and
+        otherwise filters if some topic has a wildcard.
 
     Raises
     ------
@@ -165,15 +172,36 @@ def load_interest(
     >>> load_interest(pa.table({"broker": ["a", "b"], "filter": ["x", "x"]}), node="broker", topic="filter")
     Interest(2 nodes, 1 topic, 2 subscriptions)
     """
+    return read_source(source, Columns(node, topic, delimiter, header), kind).interest
+
+
+class Loaded(NamedTuple):
+    """An interest, and how the kind of its topics is known."""
+
+    interest: Interest
+    guessed: bool
+    """Whether topics count as MQTT filters only because some have wildcards."""
+
+
+def read_source(source: Any, columns: Columns, kind: str | None = None) -> Loaded:
+    """Make an interest as `load_interest` does, and say whether the kind of its topics is a guess."""
+    stated = check_topic_kind(kind)
+    if isinstance(source, Interest):
+        return Loaded(Interest.of(source, kind=stated), guessed=False)
     if hasattr(source, "__arrow_c_stream__"):
-        return Interest.from_arrow(source, node=node, topic=topic)
-    if not isinstance(source, (str, Path)):
-        return Interest.of(source)
-    columns = Columns(node, topic, delimiter, header)
-    with local_copy(source) as path:
-        if not path.exists():
-            raise InputError(f"no file or folder {path}: nothing is there, check the path")
-        return read_dataset(path) if path.is_dir() else _read_file(path, columns)
+        interest = Interest.from_arrow(source, node=columns.node, topic=columns.topic)
+    elif not isinstance(source, (str, Path)):
+        interest = Interest.of(source)
+    else:
+        with local_copy(source) as path:
+            if not path.exists():
+                raise InputError(f"no file or folder {path}: nothing is there, check the path")
+            if path.is_dir():
+                interest, stated = read_dataset(path), stated or read_topic_kind(path)
+            else:
+                interest = _read_file(path, columns)
+    known = stated or guess_topic_kind(interest.topic_names)
+    return Loaded(interest.with_kind(known), guessed=stated is None and known == MQTT)
 
 
 def _read_file(path: Path, columns: Columns) -> Interest:

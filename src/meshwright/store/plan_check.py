@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from meshwright.arrow import to_numpy
 from meshwright.files.header import MISSING, PLAN, changed_tables, damaged
 from meshwright.files.urls import inside
+from meshwright.names import MQTT
 from meshwright.store.plan_parts import DEGREE_PRICES, DEGREE_PRICES_FILE, PRICES, PRICES_FILE
-from meshwright.store.plans import read_groups, read_plan
+from meshwright.store.plans import holder_table, read_groups, read_plan
 from meshwright.store.tables import read_table
 from meshwright.store.trees import read_trees
 
@@ -55,6 +56,7 @@ def verify_stored_plan(
     stored = read_plan(path)
     stored.check_dataset(interest)
     planned, faults = (interest, ()) if stored.choice is None else rederive_groups(stored, interest)
+    costs = costs and costs.rebase(planned)
     claims, overlay = read_claims(stored), stored.overlay_over(planned)
     proofs = read_proofs(stored)
     try:
@@ -87,7 +89,7 @@ def rederive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, t
 
 
 def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:
-    """Recompute everything that a plan in memory states."""
+    """Recompute everything that a plan in memory states, and the groups of its MQTT filters."""
     from meshwright.store.plan_parts import degree_price_table, price_table
     from meshwright.verify.claims import PlanClaims, PlanProofs, verify_plan
 
@@ -96,7 +98,22 @@ def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:
         prices=None if plan.prices is None else price_table(plan.prices),
         degree_prices=None if plan.degree_proof is None else degree_price_table(plan.degree_proof),
     )
-    return verify_plan(claims, plan.overlay, proofs, k=k, costs=plan.costs)
+    report = verify_plan(claims, plan.overlay, proofs, k=k, costs=plan.costs)
+    return replace(report, disagreements=(*_faults_of_groups(plan), *report.disagreements))
+
+
+def _faults_of_groups(plan: Plan) -> list[str]:
+    """Return how the topics of a plan in memory differ from the groups of its MQTT filters."""
+    from meshwright.verify.filter_groups import GroupTables, derive_groups, group_faults
+
+    planned, filters = plan.overlay.interest, plan.filters
+    if filters is None:
+        return ["MQTT filters that overlap are not planned as one topic"] if planned.kind == MQTT else []
+    derived = derive_groups(filters.source, filters.choice.to_dict())
+    faults = list(group_faults(derived, GroupTables(filters.table(), holder_table(filters))))
+    if derived.interest.fingerprint != planned.fingerprint:
+        faults.append("the planned topics are not the groups of its filters")
+    return faults
 
 
 def read_claims(stored: StoredPlan) -> PlanClaims:

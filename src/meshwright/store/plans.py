@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrays import is_whole
-from meshwright.arrow import as_text, from_numpy, to_numpy
+from meshwright.arrow import as_text, to_numpy
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, damaged, read_header, write_header
@@ -279,18 +279,18 @@ def check_replaced(path: str | Path, dataset: str, algorithm: str, plan: Plan | 
 
 def _write_filters(filters: PlannedFilters, folder: Path) -> dict[str, Any]:
     """Write the groups of a plan's filters and who holds which; return what `plan.json` states of them."""
-    held = filters.held
     write_table(filters.table().cast(GROUPS), folder / GROUPS_FILE)
-    columns = [
-        held.node_names.take(from_numpy(held.node_of_slot)),
-        held.topic_names.take(from_numpy(held.node_topics)),
-    ]
-    write_table(pa.table(columns, schema=HOLDERS), folder / HOLDERS_FILE)
+    write_table(holder_table(filters), folder / HOLDERS_FILE)
     return {
         "dataset": filters.source.fingerprint,
         "planned": filters.groups.fingerprint,
         "topics": {"kind": "mqtt", **filters.choice.to_dict()},
     }
+
+
+def holder_table(filters: PlannedFilters) -> pa.Table:
+    """Return who holds which filter: `broker, filter`."""
+    return filters.held.to_arrow().rename_columns(HOLDERS.names).cast(HOLDERS)
 
 
 def read_groups(folder: Path) -> tuple[pa.Table, pa.Table]:

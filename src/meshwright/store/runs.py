@@ -129,25 +129,23 @@ def write_churn(
     path: str | Path,
     *,
     seed: int,
-    topic_kind: str | None = None,
     draw: Callable[[Path], object] | None = None,
 ) -> Path:
     """Write one churn run as a folder, or several with a subfolder each.
 
-    Each run has `rounds.parquet`, `nodes.parquet`, `dataset/` and `plan/`. `topic_kind` is that of the
-    dataset, by default as its topics look. `draw` is called with the path of the chart, which lies in the top
-    folder.
+    Each run has `rounds.parquet`, `nodes.parquet`, `dataset/` and `plan/`. `draw` is called with the path
+    of the chart, which lies in the top folder.
     """
     with new_folder(path, CHURN) as folder:
         for name, replay in replays.items():
-            _write_replay(replay, folder / name if len(replays) > 1 else folder, seed, topic_kind)
+            _write_replay(replay, folder / name if len(replays) > 1 else folder, seed)
         if draw is not None:
             draw(folder / "churn.png")
         write_header(folder, CHURN, {"runs": [replay.figures for replay in replays.values()]})
     return Path(path)
 
 
-def _write_replay(replay: Replay, folder: Path, seed: int, topic_kind: str | None) -> None:
+def _write_replay(replay: Replay, folder: Path, seed: int) -> None:
     from meshwright.designs.plan import Plan
 
     policy = asdict(replay.live.policy)
@@ -155,7 +153,7 @@ def _write_replay(replay: Replay, folder: Path, seed: int, topic_kind: str | Non
     write_table(replay.rounds, folder / "rounds.parquet")
     write_table(replay.live.node_table(), folder / "nodes.parquet")
     made_by = {"churn": policy, "rounds": len(replay.repairs)}
-    write_dataset(interest, folder / "dataset", made_by=made_by, topic_kind=topic_kind)
+    write_dataset(interest, folder / "dataset", made_by=made_by)
     spent = sum(repair.seconds for repair in replay.repairs)
     parameters = {key: int(value) if isinstance(value, bool) else value for key, value in policy.items()}
     write_plan(Plan(replay.live.overlay(), "churn", parameters, seed, spent), folder / "plan")

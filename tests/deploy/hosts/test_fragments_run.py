@@ -23,7 +23,7 @@ HELD = {"a": ["m/#"], "b": ["m/+", "n"], "c": ["m/x", "n"]}
 def plan(tmp_path: Path) -> Path:
     """Return a plan of groups with trees."""
     dataset, made = tmp_path / "dataset", tmp_path / "plan"
-    write_dataset(Interest.from_dict(HELD), dataset)
+    write_dataset(Interest.from_dict(HELD, kind="mqtt"), dataset)
     assert meshwright("plan", dataset, "--out", made).code == 0
     assert meshwright("route", made, dataset).code == 0
     return made
@@ -87,7 +87,7 @@ def test_fragments_are_changed_by_apply(tmp_path: Path, plan: Path) -> None:
     out = tmp_path / "out"
     assert meshwright("export", plan, "--to", "mosquitto", "--fragment", "--out", out).code == 0
     dataset, other = tmp_path / "more", tmp_path / "other"
-    write_dataset(Interest.from_dict({**HELD, "d": ["m/x"]}), dataset)
+    write_dataset(Interest.from_dict({**HELD, "d": ["m/x"]}, kind="mqtt"), dataset)
     assert meshwright("plan", dataset, "--out", other).code == 0
     assert meshwright("route", other, dataset).code == 0
     assert "start d" in meshwright("diff", out, other).out

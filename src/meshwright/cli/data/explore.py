@@ -189,16 +189,17 @@ def sample(
     json: Json = False,
 ) -> None:
     """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
+    from meshwright.actions.sources import format_size
     from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.plans import design_runs
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.formatting import counted
+    from meshwright.names import guess_topic_kind
     from meshwright.pipeline.dataset.sample import sample as sample_dataset
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.session.stages import report_stages
-    from meshwright.store.datasets import write_dataset
+    from meshwright.store.datasets import read_topic_kind, write_dataset
 
     check_target(out, "dataset")
     here = fits_here(source) and not SparkOptions(master, conf or ()).wanted
@@ -209,7 +210,8 @@ def sample(
     with ProgressBar(wording=amounts("subscriptions"), forced=progress) as drawing, report(drawing):
         made = sample_dataset(given, nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}
-    write_dataset(made.interest, out, sources=[source], made_by=made_by)
+    topic_kind = read_topic_kind(source) or guess_topic_kind(made.interest.topic_names)
+    write_dataset(made.interest, out, sources=[source], made_by=made_by, topic_kind=topic_kind)
     missing = explain_missing(made, nodes, given=bool(start))
     if missing is not None:
         output.note(missing)
@@ -221,7 +223,7 @@ def sample(
     else:
         begun = ", ".join(made.seeds[:5])
         output.answer(
-            design_runs.format_size(made.interest),
+            format_size(made.interest),
             f"from {begun}, {counted(made.levels, 'level')}",
             f"written to {out}",
         )

@@ -116,12 +116,12 @@ def ingest(
     from meshwright.cli.output import check_target
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.errors import InputError
+    from meshwright.names import check_topic_kind
     from meshwright.pipeline.dataset import ingest as pipeline
     from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format
     from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
     from meshwright.pipeline.readers.sources import list_files
     from meshwright.pipeline.readers.times import parse_time
-    from meshwright.store.datasets import check_topic_kind
 
     moment = None if as_of is None else parse_time(as_of)
     if as_of is not None and moment is None:

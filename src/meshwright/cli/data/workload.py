@@ -101,9 +101,9 @@ def workload(
     set-cover-soc (podc07, Lemma 5.2: so does a low degree of one broker, 'hub') and single-node (podc07,
     Lemma 5.1: so does a low maximum degree, as all other brokers are copied).
     """
+    from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
     from meshwright.files.atomic import check_place
     from meshwright.store.datasets import write_dataset
@@ -136,7 +136,7 @@ def workload(
         output.answer_json({**counts, "subscriptions": interest.num_subscriptions, **made})
     else:
         logs = [] if raw is None else [f"logs of them in {raw}"]
-        output.answer(design_runs.format_size(interest), f"written to {out}", *logs)
+        output.answer(format_size(interest), f"written to {out}", *logs)
 
 
 def _synthetic(popularity: str, seed: int, given: dict[str, Any]) -> "tuple[Interest, dict[str, Any]]":

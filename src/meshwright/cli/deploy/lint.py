@@ -46,7 +46,8 @@ def lint(
     from meshwright.deploy.targets.mosquitto.parse import read_configurations
     from meshwright.formatting import counted
     from meshwright.interest import Interest
-    from meshwright.store.datasets import MQTT, write_dataset
+    from meshwright.names import MQTT
+    from meshwright.store.datasets import write_dataset
 
     if dataset is not None:
         check_target(dataset, "dataset")
@@ -62,9 +63,10 @@ def lint(
             [broker for broker, _ in pairs],
             [held for _, held in pairs],
             all_nodes=[broker.name for broker in network.brokers],
+            kind=MQTT,
         )
         sources = sorted(str(path) for path in configurations)
-        write_dataset(interest, dataset, sources=sources, made_by={"command": "lint"}, topic_kind=MQTT)
+        write_dataset(interest, dataset, sources=sources, made_by={"command": "lint"})
     counts = {"brokers": len(network.brokers), "bridges": sum(len(one.bridges) for one in network.brokers)}
     if json:
         listed = [finding.to_dict() for finding in findings]

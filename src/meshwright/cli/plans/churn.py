@@ -110,13 +110,13 @@ def churn(
     the maximum degree of the whole overlay in the rule, and makes newcomers nobody's backups.
     """
     from meshwright import churn as room
+    from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
     from meshwright.formatting import counted
     from meshwright.report import churn_chart, churn_lines, churn_table
-    from meshwright.store.datasets import PLAIN
     from meshwright.store.runs import read_trace, write_churn
 
     if trace is not None and (rounds is not None or burst > 1):
@@ -142,12 +142,9 @@ def churn(
     replays = {
         each.name: _replay(overlay, each, happened, scratch, seed=seed, shown=progress) for each in policies
     }
-    title = f"{design_runs.format_size(interest)}; {counted(len(happened), 'round')} of churn"
+    title = f"{format_size(interest)}; {counted(len(happened), 'round')} of churn"
     if out is not None:
-        write_churn(
-            replays, out, seed=seed, topic_kind=None if filters is None else PLAIN,
-            draw=lambda file: churn_chart(replays, file, title=title),
-        )  # fmt: skip
+        write_churn(replays, out, seed=seed, draw=lambda file: churn_chart(replays, file, title=title))
     if json:
         grouped = {} if filters is None else {"filters": filters.held.num_topics}
         figures = [{**each.figures, **grouped, "out": out and str(out)} for each in replays.values()]
@@ -238,6 +235,7 @@ def chaos(
     the most subscribers. Topics of a plan of MQTT filters are groups of filters that overlap.
     """
     from meshwright import churn as room
+    from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
     from meshwright.cli.progress_bar import ProgressBar
@@ -260,7 +258,7 @@ def chaos(
         output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})
     else:
         output.answer(
-            f"{design_runs.format_size(overlay.interest)}, {counted(len(overlay), 'link')}",
+            f"{format_size(overlay.interest)}, {counted(len(overlay), 'link')}",
             *design_runs.group_lines(filters),
             _table(found, names),
             *_summary(found),

@@ -119,6 +119,7 @@ def compare(
     design; "above the fewest" is the largest possible excess over the fewest links, proven by prices, and for
     designs that keep degrees low over the fewest links at the same maximum degree.
     """
+    from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
     from meshwright.designs.certified import lowest_of
@@ -162,13 +163,13 @@ def compare(
             lowest=lowest_of(plans), reference=reference,
         )  # fmt: skip
         plans.append(made)
-    title = f"{source}: {design_runs.format_size(interest)}"
+    title = f"{source}: {format_size(interest)}"
     if chart is not None:
         degree_and_support(plans, chart, title=design_runs.chart_title(source, interest))
     if json:
         described = [design_runs.described(plan) for plan in plans]
         files = {"chart": chart and str(chart)}
-        output.answer_json({"source": source, **given_topics.fields, "plans": described, **files})
+        output.answer_json({"source": source, **given_topics.to_dict(), "plans": described, **files})
     else:
         files_written = [] if chart is None else [f"chart: {chart}"]
         output.answer(title, comparison(plans), *_refuting_lines(plans), *given_topics.lines, *files_written)
@@ -260,6 +261,7 @@ def advise(
     With --seconds S it takes about 3·S, or 4·S with --max-degree, and a little more on large data: greedy
     designs and measures take as long as they take.
     """
+    from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.output import check_target
@@ -297,7 +299,7 @@ def advise(
         interest, wishes, seconds=seconds, steps=steps, seed=seed, threads=threads, trade_off=trade_off_of,
         **design_runs.with_progress(forced=progress),
     )  # fmt: skip
-    title = f"{source}: {design_runs.format_size(interest)}"
+    title = f"{source}: {format_size(interest)}"
     chosen = None if advice.chosen is None else advice.chosen.plan
     with output.working("measuring"):
         table = advice_table(advice)
@@ -318,7 +320,7 @@ def advise(
     if json:
         written = {"plan": str(out) if out and chosen else None, "chart": chart and str(chart)}
         written["report"] = page and str(page)
-        output.answer_json({"source": source, **given_topics.fields, **_advice_fields(advice), **written})
+        output.answer_json({"source": source, **given_topics.to_dict(), **_advice_fields(advice), **written})
     else:
         files = [f"chart: {chart}"] if chart else []
         files += [f"report: {page}"] if page else []

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from meshwright.cli.output import end_if_empty, note, working
+import typer
+
+from meshwright.actions.sources import format_size
+from meshwright.cli.exit_codes import ANSWER_IS_NO
+from meshwright.cli.output import answer_json, note, working
 from meshwright.cli.progress_bar import ProgressBar
 from meshwright.formatting import counted
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import PlannedSource
     from meshwright.bounds import NodePrices, Prices
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.plan import Parameter, Plan
@@ -23,12 +28,12 @@ if TYPE_CHECKING:
 
 def load(source: str, columns: Columns | None = None) -> Interest:
     """Load the interest, and print a note about repeated subscriptions."""
-    from meshwright.store.interest_files import load_interest
+    from meshwright.actions.sources import load_interest
 
     with working(f"reading {source}"):
-        interest = load_interest(source, **({} if columns is None else vars(columns)))
-    if interest.duplicates:
-        note(f"dropped {counted(interest.duplicates, 'repeated subscription')} of {source}")
+        interest, notes = load_interest(source, columns)
+    for line in notes:
+        note(line)
     return interest
 
 
@@ -57,40 +62,6 @@ def replace_plan(plan: Plan, out: str, *, page: bool = False) -> None:
         note(f"the plan that was in {out} had {names}, and this one does not: use {ways}")
 
 
-class PlannedSource(NamedTuple):
-    """What is planned for a dataset or file."""
-
-    interest: Interest
-    """The brokers and their topics, or their groups of overlapping MQTT filters."""
-    filters: PlannedFilters | None
-    """The filters and their groups; None for plain topics."""
-    guessed: bool = False
-    """Whether topics count as filters only because some have wildcards."""
-
-    @property
-    def source(self) -> Interest:
-        """The interest of the dataset, with its topics as they are."""
-        return self.interest if self.filters is None else self.filters.source
-
-    @property
-    def dataset(self) -> str:
-        """The fingerprint of the dataset."""
-        return self.source.fingerprint
-
-    @property
-    def lines(self) -> list[str]:
-        """What to tell people about the filters."""
-        if self.filters is None:
-            return []
-        guessed = "topics have wildcards, so they are MQTT filters; for plain names add --topic-kind plain"
-        return [*([guessed] if self.guessed else []), *self.filters.report()]
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The fields of a JSON answer about the filters."""
-        return {} if self.filters is None else {"topics_planned": self.filters.figures()}
-
-
 def load_planned(
     source: str,
     columns: Columns | None = None,
@@ -101,51 +72,41 @@ def load_planned(
     skip_unusable: bool = False,
     rates: Path | None = None,
     allow_empty: bool = False,
-    mend: str = "name one that has some",
+    remedy: str = "name one that has some",
     json: bool = False,
 ) -> PlannedSource:
-    """Load an interest and, if its topics are MQTT filters, join those that overlap into groups.
+    """Load what is planned of a dataset or file, and print notes.
 
-    An interest without subscriptions ends the command with exit code 1, unless that is allowed; `mend` says
-    what to do then.
+    An interest without subscriptions ends the command with exit code 1, unless that is allowed.
     """
-    from meshwright.errors import InputError
-    from meshwright.filters import FilterChoice, plan_filters
-    from meshwright.store.datasets import MQTT, check_topic_kind, guess_topic_kind, read_topic_kind
-    from meshwright.store.traffic import read_traffic
+    from meshwright.actions.sources import TopicChoice, load_source
+    from meshwright.errors import EmptySourceError
 
-    check_topic_kind(kind)
-    if rates is not None and not expand:
-        raise InputError("--rates names published topics for --expand: add it, or leave --rates out")
-    published = () if rates is None else read_traffic(rates).channels.column("channel").to_pylist()
-    interest = load(source, columns)
-    if not allow_empty:
-        end_if_empty(source, interest.num_subscriptions, json=json, mend=mend)
-    stated = known = kind or read_topic_kind(source)
-    if known is None:
-        known = guess_topic_kind(interest.topic_names)
-    if known != MQTT:
-        if exclude or expand or skip_unusable:
-            raise InputError(
-                "--exclude-topic, --expand and --skip-unusable apply to MQTT filters: add --topic-kind mqtt, "
-                "or leave them out"
-            )
-        return PlannedSource(interest, None)
-    choice = FilterChoice(tuple(exclude or ()), tuple(expand or ()), skip_unusable, tuple(published))
-    with working("comparing filters"):
-        filters = plan_filters(interest, choice)
-    return PlannedSource(filters.groups, filters, guessed=stated is None)
+    choice = TopicChoice(kind, tuple(exclude or ()), tuple(expand or ()), skip_unusable, rates)
+    try:
+        with working(f"reading {source}"):
+            loaded = load_source(source, columns, choice, allow_empty=allow_empty, remedy=remedy)
+    except EmptySourceError as error:
+        note(str(error))
+        if json:
+            answer_json({"source": error.source, "subscriptions": 0})
+        raise typer.Exit(ANSWER_IS_NO) from error
+    for line in loaded.notes:
+        note(line)
+    return loaded
 
 
 def load_overlay(
     plan: str, source: str, columns: Columns | None = None
 ) -> tuple[Overlay, PlannedFilters | None]:
     """Load a plan over what it was made for, and its filters; None for plain topics."""
-    from meshwright.store.plans import read_plan
+    from meshwright.actions.sources import load_plan
 
-    interest, stored = load(source, columns), read_plan(plan)
-    filters = stored.planned_filters(interest)
-    return stored.overlay_on(interest if filters is None else filters.groups), filters
+    with working(f"reading {source}"):
+        loaded = load_plan(plan, source, columns)
+    for line in loaded.notes:
+        note(line)
+    return loaded.overlay, loaded.filters
 
 
 def group_lines(filters: PlannedFilters | None) -> list[str]:
@@ -159,23 +120,10 @@ def group_lines(filters: PlannedFilters | None) -> list[str]:
 
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
     """Load the link costs, if a file is given."""
-    from meshwright.errors import InputError
-    from meshwright.store.costs import load_costs
+    from meshwright.actions.sources import load_link_costs
 
-    if file is None:
-        if metric:
-            raise InputError("--metric applies to link costs: add --costs, or leave it out")
-        return None
     with working(f"reading {file}"):
-        return load_costs(file, interest, check_triangle=metric)
-
-
-def format_size(interest: Interest) -> str:
-    """Return the size of an interest in words."""
-    return (
-        f"{counted(interest.num_nodes, 'broker')}, {counted(interest.num_topics, 'topic')}, "
-        f"{counted(interest.num_subscriptions, 'subscription')}"
-    )
+        return load_link_costs(file, interest, metric=metric)
 
 
 def chart_title(source: str, interest: Interest) -> str:

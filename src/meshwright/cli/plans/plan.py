@@ -78,6 +78,7 @@ def plan_front(
     json: bool,
 ) -> None:
     """Find the front, write it and print it."""
+    from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
     from meshwright.cli.progress_bar import ProgressBar
@@ -94,7 +95,7 @@ def plan_front(
             threads=threads,
             progress=drawing,
         )
-    title = f"{source}: {design_runs.format_size(interest)}"
+    title = f"{source}: {format_size(interest)}"
     write_front(plans, out, title=design_runs.chart_title(source, interest))
     if json:
         output.answer_json({"front": str(out), "plans": [design_runs.described(plan) for plan in plans]})
@@ -240,7 +241,7 @@ def plan(
     given_topics = design_runs.load_planned(
         source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
         expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty, json=json,
-        mend="nothing to plan; to plan it anyway, add --allow-empty",
+        remedy="nothing to plan; to plan it anyway, add --allow-empty",
     )  # fmt: skip
     interest = given_topics.interest
     if not force and not front:
@@ -285,7 +286,7 @@ def plan(
         write_page(out, given_topics.source, report, costs=link_costs, progress=progress)
     if json:
         files = {"plan": str(out), "report": report and str(report)}
-        output.answer_json({**design_runs.described(made), **given_topics.fields, **way, **files})
+        output.answer_json({**design_runs.described(made), **given_topics.to_dict(), **way, **files})
     else:
         page = [] if report is None else [f"report: {report}"]
         output.answer(made.summary(proving=proving), *given_topics.lines, *lines, *page, f"written to {out}")

@@ -21,7 +21,7 @@ from meshwright.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from meshwright.cli.plans.design_runs import PlannedSource
+    from meshwright.actions.sources import PlannedSource
     from meshwright.designs.existence import Existence
     from meshwright.interest import Interest
     from meshwright.measure import SocAnswer
@@ -211,7 +211,7 @@ def _ask_for_any(
     if json:
         limits = {"links": links, "degree": degree, "average_degree": average_degree, "cost": cost}
         limits["measure"] = measure if links is None else None  # type: ignore[assignment]
-        described = {**_existence_fields(found), **given.fields}
+        described = {**_existence_fields(found), **given.to_dict()}
         output.answer_json({**limits, **described, "plan": str(out) if kept else None})
     else:
         output.answer(found.reason, *given.lines, *([f"written to {out}"] if kept else []))

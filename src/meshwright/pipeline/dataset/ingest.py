@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.formatting import counted, percentage
+from meshwright.names import MQTT
 from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
 from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
 from meshwright.pipeline.dataset.relation import Relation, drop_unused, relate
@@ -41,7 +42,7 @@ from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.dataset_folders import new_dataset
-from meshwright.store.datasets import MQTT, manifest
+from meshwright.store.datasets import manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

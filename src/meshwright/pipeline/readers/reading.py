@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from meshwright.arrow import to_numpy
+from meshwright.names import MQTT
 from meshwright.pipeline.readers.broker_names import is_filter, log_files
 from meshwright.pipeline.readers.broker_pages import read_page_rows
 from meshwright.pipeline.readers.csv_files import read_csv, read_layout
@@ -21,7 +22,6 @@ from meshwright.pipeline.readers.mosquitto_logs import log_shares, read_log
 from meshwright.pipeline.readers.parquet_files import read_columns, read_parquet
 from meshwright.pipeline.readers.rows import Rows, keep_rows, refuse_rows
 from meshwright.pipeline.readers.sources import COMPRESSED, SourceFile, Stretch, shares
-from meshwright.store.datasets import MQTT
 
 Reader: TypeAlias = "Callable[[Stretch, Reading], Iterator[Rows]]"
 
