@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.designs.best import best
+from meshwright.designs.front import front
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.verify.claims import PlanReport
 
@@ -250,7 +251,7 @@ def plan() -> mw.Plan:
         (lambda: loose.design(HELD, "gpa", ratio=0.5, reference=5), "give an overlay or a plan"),
         (lambda: best(BUILT, steps=0, prices=loose), r"what mw\.bounds\.prices returns"),
         (
-            lambda: loose.designs.front(BUILT, steps=0, prices=5),
+            lambda: front(BUILT, steps=0, prices=loose),
             r"give what mw\.bounds\.prices returns",
         ),
         (lambda: loose.bounds.prices(BUILT, start=5), r"give what mw\.bounds\.prices returns"),
