@@ -26,9 +26,10 @@ from meshwright.designs.plan import Plan
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.dataset.profile import profile
-from meshwright.pipeline.dataset.publications import Publications, sum_traffic
+from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import subscriptions
+from meshwright.pipeline.readers.formats import Publications
 from meshwright.pipeline.session.session import session
 from meshwright.pipeline.sharded_verify import verify_on_cluster
 

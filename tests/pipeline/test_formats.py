@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from meshwright.errors import InputError
-from meshwright.pipeline.dataset.publications import Publications
-from meshwright.pipeline.readers.formats import Reading, common_format
+from meshwright.pipeline.readers.formats import Publications, Reading, common_format
 from meshwright.pipeline.readers.sources import SourceFile
 
 

@@ -95,7 +95,7 @@ def test_verify(spark: SparkSession, dataset: Path, tmp_path: Path) -> None:
 
 def test_traffic(spark: SparkSession, source: Path, tmp_path: Path) -> None:
     """As many publishers as nodes are summed up, and written by an executor."""
-    from meshwright.pipeline.dataset.publications import Publications
+    from meshwright.pipeline.readers.formats import Publications
 
     made = sum_traffic(spark, [source], tmp_path / "traffic", Publications(publisher="node"))
     assert made.publishers == NODES

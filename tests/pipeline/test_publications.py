@@ -11,7 +11,8 @@ import pytest
 
 from meshwright.content.assignment.cost import cost
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.publications import Publications, traffic
+from meshwright.pipeline.dataset.publications import traffic
+from meshwright.pipeline.readers.formats import Publications
 from meshwright.store.content.content_plans import read_content_plan
 from meshwright.store.content.workloads import read_workload
 from meshwright.store.traffic import read_traffic, write_traffic

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -17,27 +16,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def check_target(path: str | Path, kind: str) -> None:
-    """Raise an OutputError before long work if a folder of this kind cannot be written to a path or URL."""
-    from meshwright.files.atomic import check_free, check_place
-    from meshwright.files.header import KINDS
-    from meshwright.files.remote import check_bucket, check_remote_place
-    from meshwright.files.urls import local_path
-
-    local, wanted = local_path(path), next(known for known in KINDS if known.name == kind)
-    if local is not None:
-        check_free(Path(local), wanted)
-        check_place(path)
-    elif kind == "dataset":
-        check_bucket(str(path))  # a dataset that is only half written may be replaced
-    else:
-        check_remote_place(str(path), wanted)
-
-
 WIDTH_WITHOUT_TERMINAL = 100
 """Wide enough for our tables; rich would otherwise assume 80 columns and wrap them."""
-
-SHOWN_REASONS = 5
 
 
 def answer_json(document: dict[str, Any]) -> None:
@@ -68,11 +48,6 @@ def answer(*lines: RenderableType) -> None:
         console.print(Segments(parts), end="")
 
 
-def format_reasons(reasons: Mapping[str, int]) -> list[str]:
-    """Return lines with the most frequent reasons for quarantine."""
-    return [f"  {count:,} × {reason}" for reason, count in list(reasons.items())[:SHOWN_REASONS]]
-
-
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show a spinner on a terminal while work without a count runs."""
@@ -90,6 +65,12 @@ def note(line: str) -> None:
     with suppress(OSError):  # a full or closed stderr must not change the answer
         sys.stderr.write(f"meshwright: {escape.terminal(line)}\n")
         sys.stderr.flush()
+
+
+def notes(lines: Iterable[str]) -> None:
+    """Print the notes of a result to stderr."""
+    for line in lines:
+        note(line)
 
 
 def end_if_empty(

@@ -71,15 +71,11 @@ def ingest(
 
     from meshwright.pipeline.dataset.ingest import ingest as ingest_files
     from meshwright.pipeline.dataset.ingest import ingest_table
-    from meshwright.pipeline.readers.formats import TABLE, Reading, common_format
-    from meshwright.pipeline.readers.sources import list_files
+    from meshwright.pipeline.readers.formats import TABLE, Reading
 
     if hasattr(source, "mapInArrow"):
         table = Reading(TABLE, **reading)
         return ingest_table(source, out, table, max_bad=max_bad, allow_empty=allow_empty, progress=progress)
     sources = [source] if isinstance(source, (str, Path)) else list(source)
-    kind = reading.pop("format", None) or common_format(list_files(spark, sources, exclude=out))
-    return ingest_files(
-        spark, sources, out, Reading(kind, **reading), max_bad=max_bad, allow_empty=allow_empty,
-        progress=progress,
-    )  # fmt: skip
+    how = Reading(**{name: value for name, value in reading.items() if value is not None})
+    return ingest_files(spark, sources, out, how, max_bad=max_bad, allow_empty=allow_empty, progress=progress)

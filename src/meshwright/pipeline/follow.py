@@ -45,7 +45,7 @@ from meshwright.pipeline.follow_files import (
     write_record,
     write_state,
 )
-from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.formats import ROW_FORMATS, Reading
 from meshwright.pipeline.readers.row_frames import quarantine_frame, read_rows
 from meshwright.pipeline.session.failures import spark_errors
 
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from meshwright.pipeline.readers.sources import SourceFile
 
 
-FORMATS = ("csv", "jsonl", "parquet")
 FORGET_SECONDS = 30 * 86400.0
 """By default, unsubscribes are forgotten after 30 days, by the times of rows."""
 SCHEMA = 2
@@ -145,8 +144,8 @@ def check_request(
     every: float | None = None,
 ) -> None:
     """Check what can be checked without Spark, and before it starts; see `follow`."""
-    if reading.format not in FORMATS:
-        raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(FORMATS)}")
+    if reading.format not in ROW_FORMATS:
+        raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(ROW_FORMATS)}")
     if every is not None and not every > 0:
         raise InputError(f"--every {every} is not possible: give a time above zero")
     folder = local_path(source)

@@ -67,10 +67,10 @@ def migrate(
     while they hand over a user, and other brokers admit their users. Exits with 1 if a message was lost or
     doubled, a move raised the cost, or moves were left when the time limit ended the run.
     """
+    from meshwright.actions.outputs import check_target
     from meshwright.cli import output
     from meshwright.cli.content.options import format_workload, read, run_algorithm
     from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.cli.output import check_target
     from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
     from meshwright.content.migration import Crash, Terms
     from meshwright.content.migration import migrate as run_migration

@@ -80,7 +80,7 @@ def plan_as_json(plan: "ContentPlan", out: Path | None = None) -> dict[str, Any]
 
 def check_out(out: Path | None) -> None:
     """Check before any long work that a plan can be written at the end."""
-    from meshwright.cli.output import check_target
+    from meshwright.actions.outputs import check_target
     from meshwright.report.sheet import check_matplotlib
 
     if out is not None:

@@ -92,9 +92,9 @@ def workload(
     By default it is random, as in the paper's evaluation: quadratic rate densities, and one interval for each
     user. With --traffic, rates come from publish logs.
     """
+    from meshwright.actions.outputs import check_target
     from meshwright.cli import output
     from meshwright.cli.content.options import format_workload
-    from meshwright.cli.output import check_target
     from meshwright.store.content.workloads import write_workload
 
     check_target(out, "workload")

@@ -189,10 +189,10 @@ def sample(
     json: Json = False,
 ) -> None:
     """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
+    from meshwright.actions.outputs import check_target
     from meshwright.actions.sources import format_size
     from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
-    from meshwright.cli.output import check_target
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.formatting import counted
     from meshwright.names import guess_topic_kind

@@ -1,10 +1,8 @@
 """Commands that read raw logs on Spark: `ingest`, `follow` and `traffic`."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +28,8 @@ from meshwright.cli.spark import Conf, ConnectTimeout, Master
 if TYPE_CHECKING:
     from meshwright.pipeline.dataset.ingest import Outcome
     from meshwright.pipeline.follow_files import BatchOutcome
+
+SHOWN_REASONS = 5
 
 INGEST_EXAMPLES = (
     "meshwright ingest subscriptions.csv --out dataset",
@@ -110,36 +110,14 @@ def ingest(
     read = kept + duplicates + superseded + quarantined. If nothing is kept, nothing is written, and the exit
     code is 1.
     """
-    from meshwright.actions.spark import SparkOptions
+    from meshwright.actions.ingest import BRIDGES, Reading, SparkOptions
+    from meshwright.actions.ingest import ingest as run
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.cli.output import check_target
     from meshwright.cli.progress_bar import ProgressBar, amounts
-    from meshwright.errors import InputError
-    from meshwright.names import check_topic_kind
-    from meshwright.pipeline.dataset import ingest as pipeline
-    from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format
-    from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
-    from meshwright.pipeline.readers.sources import list_files
-    from meshwright.pipeline.readers.times import parse_time
 
-    moment = None if as_of is None else parse_time(as_of)
-    if as_of is not None and moment is None:
-        raise InputError(
-            f"--as-of {as_of} is not a time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds"
-        )
-    check_topic_kind(topic_kind)
-    check_target(out, "dataset")
-    if kind is not None:
-        Reading(kind)  # an unknown format is an error before anything is read
-    remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
-    if kind is None and remote:
-        # A service lists the files itself.
-        files = list_files(SparkOptions(master, conf or (), connect_timeout).open(), sources, exclude=out)
-    else:
-        files = [] if remote else list_files(None, sources, exclude=out)
     reading = Reading(
-        kind or common_format(files),
+        kind or "",
         node=node,
         topic=topic,
         time=time,
@@ -148,55 +126,35 @@ def ingest(
         delimiter=delimiter_character(delimiter),
         header=not no_header,
         both_ways=both_ways,
-        as_of=moment,
         node_from=node_from,
         bridges=BRIDGES if bridges is None else bridges,
         quoted_newlines=quoted_newlines,
         topic_kind=topic_kind,
         excluded=tuple(exclude_topic or ()),
     )
-    check_headers(files[:CHECKED_HEADERS], reading)
-    # Java takes longer to start than a small file to read.
-    small = not SparkOptions(master, conf or ()).wanted and fits_here(files)
-    spark = None if small else SparkOptions(master, conf or (), connect_timeout).open()
-    with ProgressBar(wording=amounts("MB"), forced=progress) as drawing, _named_option():
-        refused: pipeline.NothingKeptError | None = None
-        try:
-            outcome = pipeline.ingest(
-                spark, sources, out, reading, max_bad=max_bad, allow_empty=allow_empty, progress=drawing
-            )
-        except pipeline.NothingKeptError as error:
-            outcome, refused = error.outcome, error
-    if refused is None:
-        fields: dict[str, Any] = {"dataset": str(out)}
-        ending = [f"written to {out}"]
-    else:
-        output.note(f"{refused.finding}, or accept an empty dataset with --allow-empty")
-        fields = {"dataset": None, "first_quarantined": list(refused.examples)}
-        ending = [f"  {example}" for example in refused.examples]
+    with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
+        made = run(
+            sources,
+            out,
+            reading,
+            as_of=as_of,
+            max_bad=max_bad,
+            allow_empty=allow_empty,
+            spark=SparkOptions(master, conf or (), connect_timeout),
+            progress=bar,
+        )
+    output.notes(made.notes)
     if json:
-        output.answer_json({**outcome.described(), **fields})
+        output.answer_json(made.to_dict())
     else:
-        output.answer(*_outcome_lines(outcome), *ending)
-    if refused is not None:
+        ending = (f"written to {out}",) if made.dataset else (f"  {row}" for row in made.first_quarantined)
+        output.answer(*_outcome_lines(made.outcome), *ending)
+    if not made.dataset:
         raise typer.Exit(ANSWER_IS_NO)
-
-
-@contextmanager
-def _named_option() -> Iterator[None]:
-    """Name the option of a command where an error of the library names its parameter `max_bad`."""
-    from meshwright.errors import InputError
-    from meshwright.pipeline.dataset.ingest import TooManyBadError
-
-    try:
-        yield
-    except TooManyBadError as error:
-        raise InputError(f"{error.finding}; correct them, or raise --max-bad") from error
 
 
 def _outcome_lines(outcome: "Outcome") -> list[str]:
     """Return what was found, and what became of the rows."""
-    from meshwright.cli import output
     from meshwright.formatting import counted
 
     excluded = f" + {outcome.excluded:,} excluded" if outcome.excluded else ""
@@ -206,9 +164,14 @@ def _outcome_lines(outcome: "Outcome") -> list[str]:
         f"read {counted(outcome.read, 'row')} = {outcome.kept:,} kept + "
         f"{counted(outcome.duplicates, 'duplicate')} + {outcome.superseded:,} superseded + "
         f"{outcome.quarantined:,} quarantined{excluded}",
-        *output.format_reasons(outcome.reasons),
+        *_reason_lines(outcome.reasons),
         *(f"cleaned {count:,} × {what}" for what, count in outcome.cleaned.items()),
     ]
+
+
+def _reason_lines(reasons: Mapping[str, int]) -> list[str]:
+    """Return lines with the most frequent reasons for quarantine."""
+    return [f"  {count:,} × {reason}" for reason, count in list(reasons.items())[:SHOWN_REASONS]]
 
 
 def follow(
@@ -257,13 +220,12 @@ def follow(
 
     Events are in DIR/events, in order. Ctrl-C ends the command. A killed run continues where it stopped.
     """
-    from meshwright.actions.spark import SparkOptions
+    from meshwright.actions.follow import Watch
+    from meshwright.actions.follow import follow as run
+    from meshwright.actions.ingest import Reading, SparkOptions
     from meshwright.cli import output
-    from meshwright.files.urls import inside
+    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.formatting import counted
-    from meshwright.pipeline.follow import check_request
-    from meshwright.pipeline.follow import follow as follow_folder
-    from meshwright.pipeline.readers.formats import Reading
 
     reading = Reading(
         kind,
@@ -275,40 +237,27 @@ def follow(
         delimiter=delimiter_character(delimiter),
         quoted_newlines=quoted_newlines,
     )
-    check_request(source, out, reading, start=start, every=None if once else every)
-    done: list[BatchOutcome] = []
+    watch = Watch(start, None if once else every, max_files, forget)
+    with ProgressBar() as bar:
 
-    def report(batch: "BatchOutcome") -> None:
-        done.append(batch)
-        if not json:
-            output.note(
-                f"batch {batch.batch}: read {counted(batch.read, 'row')} = {batch.applied:,} applied + "
-                f"{batch.unchanged:,} unchanged + {batch.superseded:,} superseded + "
-                f"{batch.quarantined:,} quarantined; {counted(batch.events, 'event')}"
-            )
+        def report(batch: "BatchOutcome") -> None:
+            bar.stop()
+            if not json:
+                output.note(
+                    f"batch {batch.batch}: read {counted(batch.read, 'row')} = {batch.applied:,} applied + "
+                    f"{batch.unchanged:,} unchanged + {batch.superseded:,} superseded + "
+                    f"{batch.quarantined:,} quarantined; {counted(batch.events, 'event')}"
+                )
 
-    spark = SparkOptions(master, conf or (), connect_timeout).open()
-    follow_folder(
-        spark,
-        source,
-        out,
-        reading,
-        start=start,
-        every=None if once else every,
-        max_files=max_files,
-        forget=forget * 86400,
-        report=report,
-    )
-    counts = {
-        name: sum(getattr(batch, name) for batch in done)
-        for name in ("read", "applied", "unchanged", "superseded", "quarantined", "events")
-    }
+        spark = SparkOptions(master, conf or (), connect_timeout)
+        made = run(source, out, reading, watch, spark=spark, report=report, progress=bar)
     if json:
-        output.answer_json({"batches": len(done), **counts, "out": str(out)})
+        output.answer_json(made.to_dict())
     else:
+        counts = made.counts
         output.answer(
             f"{counted(counts['events'], 'event')} from {counted(counts['read'], 'row')} written to "
-            f"{inside(out, 'events')}"
+            f"{made.events}"
         )
 
 
@@ -355,14 +304,10 @@ def traffic(
     json: Json = False,
 ) -> None:
     """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
-    from meshwright.actions.spark import SparkOptions
+    from meshwright.actions.ingest import SparkOptions
+    from meshwright.actions.traffic import Publications, sum_traffic
     from meshwright.cli import output
-    from meshwright.cli.output import check_target
     from meshwright.cli.progress_bar import ProgressBar, amounts
-    from meshwright.pipeline.dataset.publications import Publications, sum_traffic
-    from meshwright.pipeline.readers.formats import common_format
-    from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
-    from meshwright.pipeline.readers.sources import list_files
 
     asked = Publications(
         format=kind,
@@ -378,25 +323,17 @@ def traffic(
         delimiter=delimiter_character(delimiter),
         quoted_newlines=quoted_newlines,
     )
-    check_target(out, "traffic")
-    remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
-    # A service lists the files itself.
-    files = [] if remote else list_files(None, sources)
-    if files:
-        check_headers(files[:CHECKED_HEADERS], asked.reading(kind or common_format(files)))
-    small = not remote and not SparkOptions(master, conf or ()).wanted and fits_here(files)
-    spark = None if small else SparkOptions(master, conf or (), connect_timeout).open()
-    with ProgressBar(wording=amounts("MB"), forced=progress) as drawing, _named_option():
-        made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
-    counts = made.described["counts"]
+    spark = SparkOptions(master, conf or (), connect_timeout)
+    with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
+        made = sum_traffic(sources, out, asked, max_bad=max_bad, spark=spark, progress=bar)
+    found = made.to_dict()
     if json:
-        found = {"publishers": made.publishers, "channels": made.channels, "reasons": made.reasons}
-        output.answer_json({**counts, **found, "seconds": made.described["seconds"], "traffic": str(out)})
+        output.answer_json(found)
     else:
         output.answer(
-            f"{made.publishers:,} publishers, {made.channels:,} channels, "
-            f"{counts['kept']:,} messages in {made.described['seconds']:,.1f} s",
-            f"read {counts['read']:,} rows = {counts['kept']:,} kept + {counts['quarantined']:,} quarantined",
-            *output.format_reasons(made.reasons),
+            f"{found['publishers']:,} publishers, {found['channels']:,} channels, "
+            f"{found['kept']:,} messages in {found['seconds']:,.1f} s",
+            f"read {found['read']:,} rows = {found['kept']:,} kept + {found['quarantined']:,} quarantined",
+            *_reason_lines(found["reasons"]),
             f"written to {out}",
         )

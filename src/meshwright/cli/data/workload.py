@@ -101,9 +101,9 @@ def workload(
     set-cover-soc (podc07, Lemma 5.2: so does a low degree of one broker, 'hub') and single-node (podc07,
     Lemma 5.1: so does a low maximum degree, as all other brokers are copied).
     """
+    from meshwright.actions.outputs import check_target
     from meshwright.actions.sources import format_size
     from meshwright.cli import output
-    from meshwright.cli.output import check_target
     from meshwright.errors import InputError
     from meshwright.files.atomic import check_place
     from meshwright.store.datasets import write_dataset

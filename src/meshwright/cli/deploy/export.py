@@ -58,8 +58,8 @@ def export(
     refused: `meshwright apply` makes it in waves.
     """
     from meshwright import deploy
+    from meshwright.actions.outputs import check_target
     from meshwright.cli import output
-    from meshwright.cli.output import check_target
     from meshwright.deploy.change import plan_change, require_one_action_each
     from meshwright.deploy.delta import explain_delta
     from meshwright.deploy.folder_store import (

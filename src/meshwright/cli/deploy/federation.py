@@ -102,11 +102,11 @@ def federation(
     import tempfile
     from dataclasses import replace
 
+    from meshwright.actions.outputs import check_target
     from meshwright.brokers.certificates import Authority
     from meshwright.brokers.processes import installed_version
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.cli.output import check_target
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.deploy.hosts.supervisor import require_stopped
     from meshwright.errors import InputError

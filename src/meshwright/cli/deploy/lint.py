@@ -35,9 +35,9 @@ def lint(
     knows the addresses of its brokers. Every finding names file, line and a way to mend it. The exit code is
     1 if messages can circle or arrive twice.
     """
+    from meshwright.actions.outputs import check_target
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.cli.output import check_target
     from meshwright.deploy.inventory import read_inventory
     from meshwright.deploy.manifest import exported_addresses
     from meshwright.deploy.targets.mosquitto.lint import DUPLICATE, STORM

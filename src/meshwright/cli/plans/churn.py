@@ -110,9 +110,9 @@ def churn(
     the maximum degree of the whole overlay in the rule, and makes newcomers nobody's backups.
     """
     from meshwright import churn as room
+    from meshwright.actions.outputs import check_target
     from meshwright.actions.sources import format_size
     from meshwright.cli import output
-    from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
     from meshwright.formatting import counted

@@ -261,10 +261,10 @@ def advise(
     With --seconds S it takes about 3·S, or 4·S with --max-degree, and a little more on large data: greedy
     designs and measures take as long as they take.
     """
+    from meshwright.actions.outputs import check_target
     from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.cli.progress_bar import ProgressBar
     from meshwright.designs.advice import Wishes

@@ -202,8 +202,8 @@ def plan(
 
     MQTT filters that overlap are planned as one topic: a group, whose brokers share one tree.
     """
+    from meshwright.actions.outputs import check_target
     from meshwright.cli import output
-    from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs, spark_runs
     from meshwright.designs.registry import find
     from meshwright.errors import InputError

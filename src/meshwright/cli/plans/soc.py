@@ -113,7 +113,7 @@ def soc(
 
     MQTT filters that overlap count as one topic, as for `meshwright plan`; with a plan, as it was planned.
     """
-    from meshwright.cli.output import check_target
+    from meshwright.actions.outputs import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
 

@@ -29,7 +29,7 @@ from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
 from meshwright.pipeline.dataset.relation import Relation, drop_unused, relate
 from meshwright.pipeline.dataset.write import Aside, first_records, write_parts
 from meshwright.pipeline.readers.broker_pages import choose_nodes
-from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, TABLE, Reading, common_format
+from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, TABLE, Reading
 from meshwright.pipeline.readers.reading import EXCLUDED, cut_shares
 from meshwright.pipeline.readers.sources import (
     check_unchanged,
@@ -178,7 +178,7 @@ def ingest(
     files = list_files(spark, sources, exclude=out)
     report = partial(report_stages, spark, progress=progress, amount=megabytes(files))
     with spark_errors(), ExitStack() as kept:
-        chosen = reading or Reading(common_format(files))
+        chosen = (reading or Reading()).for_files(files)
         with report("reading", whole_files=compressed_sizes(files)):
             cut = cut_shares(files, chosen, share_bytes(spark))
             if chosen.format in BROKER_FORMATS:

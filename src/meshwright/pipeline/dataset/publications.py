@@ -27,7 +27,7 @@ from meshwright.pipeline.dataset.blocks import read_blocks
 from meshwright.pipeline.dataset.ingest import MOST_BAD, Found, check_share
 from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
 from meshwright.pipeline.dataset.traffic_sums import sum_messages, write_sums
-from meshwright.pipeline.readers.formats import Reading, common_format
+from meshwright.pipeline.readers.formats import Publications
 from meshwright.pipeline.readers.reading import cut_shares
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, refuse_rows
 from meshwright.pipeline.readers.sources import (
@@ -48,58 +48,10 @@ if TYPE_CHECKING:
 
     from meshwright.progress import Progress
 
-FORMATS = ("csv", "jsonl", "parquet")
 NEGATIVE = "size below zero"
 OUTSIDE = "value outside of the content space"
 NOT_A_NUMBER = "value is not a number"
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-
-
-@dataclass(frozen=True)
-class Publications:
-    """The columns of a publish log, and the channels of its messages."""
-
-    format: str | None = None
-    publisher: str = "publisher"
-    topic: str = "topic"
-    size: str | None = None
-    time: str | None = None
-    value: str | None = None
-    """The column of content values, if messages have values instead of topics."""
-    channels: int = 100
-    """The number of equal channels that divide the content space."""
-    low: float = 0.0
-    high: float = 1.0
-    seconds: float | None = None
-    """The length of the log; by default, the time from its first to its last message."""
-    delimiter: str | None = None
-    quoted_newlines: bool = False
-    """Whether quoted values of CSV files may have line breaks; then files are not split."""
-
-    def __post_init__(self) -> None:
-        if self.channels < 1:
-            raise InputError(f"{self.channels} channels are too few: give at least one")
-        if not self.low < self.high:
-            raise InputError(f"the content space from {self.low} to {self.high} is empty: give low < high")
-        if self.seconds is not None and not self.seconds > 0:
-            raise InputError(f"a log cannot take {self.seconds} s: give a time above zero")
-        if self.format is not None:
-            self.reading(self.format)
-
-    def reading(self, found: str) -> Reading:
-        """Return how to read a log in a format: like subscriptions, with other column names."""
-        if found not in FORMATS:
-            raise InputError(f"publish logs cannot have the format {found}: choose csv, jsonl or parquet")
-        return Reading(
-            found,
-            node=self.publisher,
-            topic=self.value or self.topic,
-            time=self.time,
-            sequence=self.size,
-            delimiter=self.delimiter,
-            quoted_newlines=self.quoted_newlines,
-            publications=True,
-        )
 
 
 @dataclass(frozen=True)
@@ -155,7 +107,7 @@ def sum_traffic(
     amount = megabytes(files)
     report = report_stages(spark, "summing", progress, amount=amount, whole_files=compressed_sizes(files))
     with spark_errors(), report, ExitStack() as kept:
-        reading = asked.reading(asked.format or common_format(files))
+        reading = asked.reading_of(files)
         cut = cut_shares(files, reading, share_bytes(spark))
         blocks = read_blocks(spark, files, cut, reading, change=partial(to_messages, asked)).keep()
         kept.callback(blocks.release)

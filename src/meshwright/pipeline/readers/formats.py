@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, first_five
@@ -22,6 +22,8 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "emqx": (),
 }
 """The formats, each with its file extensions (before `.gz` or `.bz2`)."""
+ROW_FORMATS = ("csv", "jsonl", "parquet")
+"""Formats whose rows have named columns."""
 UNREADABLE_PACKING = re.compile(r"\.(zst|zstd|xz|lzma|deflate|lz4|snappy|zip|7z|z)$", re.IGNORECASE)
 """Extensions of compressions that are not supported."""
 MQTT_FORMATS = ("mosquitto-log", "emqx")
@@ -37,7 +39,8 @@ BRIDGES = r"^(local|bridge|meshwright)[.\-_ ]|[.\-_]bridge$"
 class Reading:
     """How to read sources. A column that is None has its default name and may be absent."""
 
-    format: str
+    format: str = ""
+    """The format; by default from the names of the files, see `for_files`."""
     node: str = "node"
     topic: str = "topic"
     time: str | None = None
@@ -60,6 +63,8 @@ class Reading:
     """Whether rows are published messages, which have no operation."""
 
     def __post_init__(self) -> None:
+        if not self.format:
+            return
         if self.format not in (*FORMATS, TABLE):
             raise InputError(f"no format {self.format!r}: choose one of {', '.join(FORMATS)}")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
@@ -77,12 +82,67 @@ class Reading:
         except re.error as error:
             raise InputError(f"--bridges {self.bridges!r} is not a regular expression: {error}") from error
 
+    def for_files(self, files: Sequence[SourceFile]) -> Reading:
+        """Return the reading with its format, which may follow from the names of the files."""
+        return self if self.format else replace(self, format=common_format(files))
+
     def described(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, for the manifest."""
         plain = asdict(Reading(self.format))
         return {
             name: value for name, value in asdict(self).items() if name == "format" or value != plain[name]
         }
+
+
+@dataclass(frozen=True)
+class Publications:
+    """The columns of a publish log, and the channels of its messages."""
+
+    format: str | None = None
+    publisher: str = "publisher"
+    topic: str = "topic"
+    size: str | None = None
+    time: str | None = None
+    value: str | None = None
+    """The column of content values, if messages have values instead of topics."""
+    channels: int = 100
+    """The number of equal channels that divide the content space."""
+    low: float = 0.0
+    high: float = 1.0
+    seconds: float | None = None
+    """The length of the log; by default, the time from its first to its last message."""
+    delimiter: str | None = None
+    quoted_newlines: bool = False
+    """Whether quoted values of CSV files may have line breaks; then files are not split."""
+
+    def __post_init__(self) -> None:
+        if self.channels < 1:
+            raise InputError(f"{self.channels} channels are too few: give at least one")
+        if not self.low < self.high:
+            raise InputError(f"the content space from {self.low} to {self.high} is empty: give low < high")
+        if self.seconds is not None and not self.seconds > 0:
+            raise InputError(f"a log cannot take {self.seconds} s: give a time above zero")
+        if self.format is not None:
+            self.reading(self.format)
+
+    def reading_of(self, files: Sequence[SourceFile]) -> Reading:
+        """Return how to read some logs, whose names may give the format."""
+        return self.reading(self.format or common_format(files))
+
+    def reading(self, found: str) -> Reading:
+        """Return how to read a log in a format: like subscriptions, with other column names."""
+        if found not in ROW_FORMATS:
+            raise InputError(f"publish logs cannot have the format {found}: choose csv, jsonl or parquet")
+        return Reading(
+            found,
+            node=self.publisher,
+            topic=self.value or self.topic,
+            time=self.time,
+            sequence=self.size,
+            delimiter=self.delimiter,
+            quoted_newlines=self.quoted_newlines,
+            publications=True,
+        )
 
 
 def guess_format(name: str) -> str | None:

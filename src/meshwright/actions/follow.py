@@ -1,0 +1,93 @@
+"""Follow: turn the rows that appear in a folder into events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from meshwright.actions.spark import SparkOptions
+
+if TYPE_CHECKING:
+    from meshwright.pipeline.follow_files import BatchOutcome
+    from meshwright.pipeline.readers.formats import Reading
+    from meshwright.progress import Progress
+
+COUNTS = ("read", "applied", "unchanged", "superseded", "quarantined", "events")
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The batches that were read, and the folder with their events."""
+
+    batches: tuple[BatchOutcome, ...]
+    out: str
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The sums over all batches: read = applied + unchanged + superseded + quarantined; and events."""
+        return {name: sum(getattr(batch, name) for batch in self.batches) for name in COUNTS}
+
+    @property
+    def events(self) -> str:
+        """Where the events are."""
+        from meshwright.files.urls import inside
+
+        return inside(self.out, "events")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number of batches and the counts."""
+        return {"batches": len(self.batches), **self.counts, "out": self.out}
+
+
+@dataclass(frozen=True)
+class Watch:
+    """How a folder is followed."""
+
+    start: str | None = None
+    """A dataset whose subscriptions hold from the beginning."""
+    every: float | None = None
+    """The seconds between two checks for new files; None: read the files that are there, then end."""
+    max_files: int | None = None
+    """The most files in a batch; all by default."""
+    forget_days: float = 30.0
+    """Unsubscribes older than this, by their times, are forgotten."""
+
+
+def follow(
+    source: str,
+    out: str,
+    reading: Reading,
+    watch: Watch | None = None,
+    *,
+    spark: SparkOptions | None = None,
+    report: Callable[[BatchOutcome], None] | None = None,
+    progress: Progress | None = None,
+) -> Followed:
+    """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
+
+    `report` is called after each batch. An interrupted or killed run continues where it stopped.
+    """
+    from meshwright.pipeline import follow as pipeline
+
+    watch = watch or Watch()
+    done: list[BatchOutcome] = []
+    pipeline.check_request(source, out, reading, start=watch.start, every=watch.every)
+
+    def keep(batch: BatchOutcome) -> None:
+        done.append(batch)
+        if report is not None:
+            report(batch)
+
+    pipeline.follow(
+        (spark or SparkOptions()).open(progress),
+        source,
+        out,
+        reading,
+        start=watch.start,
+        every=watch.every,
+        max_files=watch.max_files,
+        forget=watch.forget_days * 86400,
+        report=keep,
+    )
+    return Followed(tuple(done), out)
