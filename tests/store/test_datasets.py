@@ -178,11 +178,11 @@ def test_too_many_subscriptions_declared(dataset: Path) -> None:
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "Expecting": lambda d: (d / "manifest.json").write_text("{"),
     "schema None": lambda d: edit_manifest(d, lambda m: m.pop("schema")),
-    "has no counts": lambda d: edit_manifest(d, lambda m: m.update(counts=3)),
+    "counts is 3, not an object": lambda d: edit_manifest(d, lambda m: m.update(counts=3)),
     "4 subscriptions, but manifest.json says 5": lambda d: edit_manifest(
         d, lambda m: m["counts"].update(subscriptions=5)
     ),
-    "3 nodes, but manifest.json says None": lambda d: edit_manifest(d, lambda m: m["counts"].pop("nodes")),
+    "counts has no field 'nodes'": lambda d: edit_manifest(d, lambda m: m["counts"].pop("nodes")),
     "fingerprint": lambda d: replace_subscriptions(d, int32(0, 1, 1, 2), int32(0, 0, 1, 1)),
     "cannot be read as Parquet": lambda d: (d / "nodes" / "part-00000.parquet").write_bytes(b"PAR1 no"),
     "has no Parquet file": lambda d: shutil.rmtree(d / "topics"),

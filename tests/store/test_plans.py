@@ -188,31 +188,31 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "plan is damaged: edges.parquet is missing; write it again": lambda p: (p / "edges.parquet").unlink(),
     "cannot be read as Parquet": lambda p: (p / "edges.parquet").write_bytes(b"PAR1 no"),
     "has no field 'figures'": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
-    "figure 'support' is not a number of 0 or more": lambda p: edit_metadata(
+    "figures.support is 'all', not a number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["figures"].update(support="all")
     ),
-    "figure 'seconds' is not a number of 0 or more": lambda p: edit_metadata(
+    "figures.seconds is nan, not a number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["figures"].update(seconds=float("nan"))
     ),
-    "figure 'average_degree' is not a number of 0 or more": lambda p: edit_metadata(
+    "…, not a number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["figures"].update(average_degree=10**400)
     ),
-    "parameter 'max_edges' is 'x', not a whole number of 0 or more": lambda p: edit_metadata(
+    "parameters.max_edges is 'x', not a whole number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_edges="x")
     ),
-    "parameter 'max_degree' is -1, not a whole": lambda p: edit_metadata(
+    "parameters.max_degree is -1, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=-1)
     ),
-    "parameter 'max_degree' is 2.5, not a whole": lambda p: edit_metadata(
+    "parameters.max_degree is 2.5, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=2.5)
     ),
-    "parameter 'max_degree' is True, not a whole": lambda p: edit_metadata(
+    "parameters.max_degree is True, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=True)
     ),
-    "its seed is None, not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed=None)),
-    "its seed is 'x', not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed="x")),
-    "its seed is 1.5, not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed=1.5)),
-    "figure 'lower_bound' is not a whole number": lambda p: edit_metadata(
+    "seed is None, not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed=None)),
+    "seed is 'x', not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed="x")),
+    "seed is 1.5, not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed=1.5)),
+    "figures.lower_bound is 'a', not a whole number or null": lambda p: edit_metadata(
         p, lambda m: m["figures"].update(lower_bound="a")
     ),
     "schema True": lambda p: edit_metadata(p, lambda m: m.update(schema=True)),

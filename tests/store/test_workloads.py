@@ -141,7 +141,7 @@ def test_plans_come_back(tmp_path: Path, model: Any) -> None:
     write_content_plan(plan, tmp_path / "plan", report=lambda file: file.write_text("page"))
     stored = read_content_plan(tmp_path / "plan")
     assert stored.broker_of(workload).tolist() == plan.cost.broker_of.tolist()
-    assert stored.metadata["figures"] == plan.figures
+    assert stored.header.figures == plan.figures
     assert (tmp_path / "plan" / "report.html").read_text() == "page"
 
     def table(name: str) -> Any:

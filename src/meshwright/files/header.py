@@ -8,10 +8,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError
 from meshwright.files.exchange import restore
+
+if TYPE_CHECKING:
+    from meshwright.files.schema import Record
 
 
 def parse_json(
@@ -84,8 +87,23 @@ def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
     (folder / kind.file).write_text(header_text(kind, content), encoding="utf-8")
 
 
-def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
-    """Read the description of a folder, or raise an error if it is not of this kind or lacks a field."""
+def read_record(folder: Path, kind: Kind, of: type[Record]) -> Record:
+    """Read the description of a folder as a record; raise an error if it is not of this kind, or damaged."""
+    return check_header(folder / kind.file, read_header(folder, kind), of)
+
+
+def check_header(file: str | Path, content: Mapping[str, Any], of: type[Record]) -> Record:
+    """Return what a description states as a record; raise an error if a field is missing or wrong."""
+    from meshwright.files.schema import parse_record
+
+    try:
+        return parse_record(content, of)
+    except ValueError as error:
+        raise damaged(file, str(error)) from error
+
+
+def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
+    """Read the description of a folder; raise an error if it is not of this kind, or of a newer schema."""
     restore(Path(os.path.realpath(folder)))
     if not folder.exists():
         raise InputError(f"no {kind.name} {folder}: nothing is there{kind.next_step}")
@@ -107,9 +125,6 @@ def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
         raise FormatError(
             f"{folder} has schema {schema}, but this version reads at most {kind.schema}: upgrade meshwright"
         )
-    for name, of in fields.items():
-        if not isinstance(content.get(name), of):
-            raise damaged(file, f"it has no field {name!r}")
     return content
 
 

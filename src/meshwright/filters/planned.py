@@ -58,16 +58,6 @@ class FilterChoice:
             "published": list(self.published),
         }
 
-    @classmethod
-    def from_dict(cls, stated: Mapping[str, Any]) -> FilterChoice:
-        """Return the choice that a plan states."""
-        return cls(
-            tuple(stated["excluded"]),
-            tuple(stated["expanded"]),
-            bool(stated["skip_unusable"]),
-            tuple(stated["published"]),
-        )
-
 
 @dataclass(frozen=True)
 class Expansion:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from meshwright.arrow import join_text, to_numpy
 from meshwright.errors import InputError
-from meshwright.files.header import DATASET, damaged, holds, read_header
+from meshwright.files.header import DATASET, damaged, holds, read_record
+from meshwright.files.schema import Count
 from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
 from meshwright.interest import Interest, unchecked_from_ids
-from meshwright.names import TOPIC_KINDS, TopicKind, guess_topic_kind
+from meshwright.names import TopicKind, guess_topic_kind
 from meshwright.store.dataset_folders import new_dataset, new_part
 from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS
 from meshwright.store.tables import first_line, read_parts
@@ -24,6 +26,26 @@ from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class DatasetCounts(Struct):
+    """The sizes of a dataset; there may be other counts, of how it was made."""
+
+    nodes: Count
+    topics: Count
+    subscriptions: Count
+
+
+class DatasetHeader(Struct, forbid_unknown_fields=True):
+    """The contents of `manifest.json`."""
+
+    format: str
+    schema: int
+    counts: DatasetCounts
+    fingerprint: str | None = None
+    sources: list[str] = []
+    made_by: dict[str, Any] = {}
+    topic_kind: TopicKind | None = None
 
 
 def write_dataset(
@@ -152,15 +174,7 @@ def read_topic_kind(path: str | Path) -> TopicKind | None:
     folder = Path(path)
     if not folder.is_dir() or not holds(folder, DATASET):
         return None
-    return _stated_kind(folder, read_header(folder, DATASET))
-
-
-def _stated_kind(folder: Path, header: Mapping[str, Any]) -> TopicKind | None:
-    stated = header.get("topic_kind")
-    if stated not in (None, *TOPIC_KINDS):
-        raise damaged(folder / DATASET.file, f"topic_kind is {stated!r}")
-    kind: TopicKind | None = stated
-    return kind
+    return read_record(folder, DATASET, DatasetHeader).topic_kind
 
 
 def read_dataset(path: str | Path) -> Interest:
@@ -176,20 +190,17 @@ def read_dataset(path: str | Path) -> Interest:
         If the folder is of another kind, has a newer schema, or is damaged.
     """
     folder = require_local(path)
-    header = read_header(folder, DATASET)
-    counts = header.get("counts", {})
-    if not isinstance(counts, dict):
-        raise damaged(folder / DATASET.file, "it has no counts")
-    declared = counts.get("subscriptions", 0)
-    if isinstance(declared, int) and declared > MOST_SUBSCRIPTIONS:
+    header = read_record(folder, DATASET, DatasetHeader)
+    counts = header.counts
+    if counts.subscriptions > MOST_SUBSCRIPTIONS:
         raise InputError(
-            f"{folder} declares {declared} subscriptions, more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
-            "sample it, or split it by topic"
+            f"{folder} declares {counts.subscriptions} subscriptions, more than {MOST_SUBSCRIPTIONS} "
+            "(2³¹ − 1): sample it, or split it by topic"
         )
-    node_names = _names(folder, "nodes", counts)
-    topic_names = _names(folder, "topics", counts)
+    node_names = _names(folder, "nodes", counts.nodes)
+    topic_names = _names(folder, "topics", counts.topics)
     table = read_parts(folder / "subscriptions", SUBSCRIPTIONS)
-    _check_count(folder, "subscriptions", table.num_rows, counts)
+    _check_count(folder, "subscriptions", table.num_rows, counts.subscriptions)
     node_ids = _ids(folder, table.column("node"), len(node_names))
     topic_ids = _ids(folder, table.column("topic"), len(topic_names))
     keys = node_ids.astype(np.int64) * max(len(topic_names), 1) + topic_ids
@@ -197,15 +208,15 @@ def read_dataset(path: str | Path) -> Interest:
         row = int(np.argmax(keys[1:] <= keys[:-1])) + 1
         raise damaged(folder / "subscriptions", f"row {row + 1} is out of order or repeated")
     interest = unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
-    found = interest.whole_fingerprint if header["schema"] == 1 else interest.fingerprint
-    if header.get("fingerprint", found) != found:
+    found = interest.whole_fingerprint if header.schema == 1 else interest.fingerprint
+    if header.fingerprint not in (None, found):
         raise damaged(folder, "its fingerprint does not match its content")
-    return interest.with_kind(_stated_kind(folder, header) or guess_topic_kind(topic_names))
+    return interest.with_kind(header.topic_kind or guess_topic_kind(topic_names))
 
 
-def _names(folder: Path, kind: str, counts: Mapping[str, Any]) -> pa.Array:
+def _names(folder: Path, kind: str, stated: int) -> pa.Array:
     table = read_parts(folder / kind, NAMES)
-    _check_count(folder, kind, table.num_rows, counts)
+    _check_count(folder, kind, table.num_rows, stated)
     if not np.array_equal(to_numpy(table.column("id")), np.arange(table.num_rows)):
         raise damaged(folder / kind, "ids are not 0, 1, 2 … in order")
     names = join_text(table.column("name"))
@@ -221,9 +232,9 @@ def _ids(folder: Path, column: pa.ChunkedArray, count: int) -> NDArray[np.int32]
     return ids
 
 
-def _check_count(folder: Path, kind: str, found: int, counts: Mapping[str, Any]) -> None:
-    if counts.get(kind) != found:
-        raise damaged(folder, f"{found} {kind}, but {DATASET.file} says {counts.get(kind)}")
+def _check_count(folder: Path, kind: str, found: int, stated: int) -> None:
+    if stated != found:
+        raise damaged(folder, f"{found} {kind}, but {DATASET.file} says {stated}")
 
 
 def _as_quarantine(table: pa.Table | None) -> pa.Table:

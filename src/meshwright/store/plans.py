@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
-from meshwright.arrays import is_whole
 from meshwright.arrow import as_text, to_numpy
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import PLAN, damaged, read_header, write_header
+from meshwright.files.header import PLAN, check_header, damaged, read_header, write_header
 from meshwright.files.remote import fetch_folder, local_description, read_description
+from meshwright.files.schema import Count, Figure
 from meshwright.files.urls import inside, local_path
 from meshwright.filters import FilterChoice, plan_filters
 from meshwright.overlay import Overlay
@@ -39,14 +40,71 @@ if TYPE_CHECKING:
     from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
 
-BUDGETS = ("max_edges", "max_degree")
-"""Parameters that limit a plan: whole numbers, or null."""
-FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds")
-"""The figures that every plan states."""
-LARGEST = 2**63
-"""Every figure is below this; NaN and infinity are not."""
-BOUNDS = ("lower_bound", "at_degree", "bound_at_degree", "degree_bound", "solver_bound")
-"""The whole numbers that a plan with a proof states."""
+
+class PlanParameters(Struct):
+    """The parameters of a design that limit a plan; others depend on the design."""
+
+    max_edges: Count | None = None
+    max_degree: Count | None = None
+
+
+class PlanFigures(Struct):
+    """The figures that every plan states, and the bounds of one with a proof; there may be others."""
+
+    nodes: Figure
+    topics: Figure
+    edges: Figure
+    average_degree: Figure
+    max_degree: Figure
+    support: Figure
+    seconds: Figure
+    lower_bound: int | None = None
+    at_degree: int | None = None
+    bound_at_degree: int | None = None
+    degree_bound: int | None = None
+    solver_bound: int | None = None
+
+
+class PlanFilters(Struct, forbid_unknown_fields=True):
+    """What was chosen for the MQTT filters of a dataset."""
+
+    kind: Literal["mqtt"]
+    excluded: tuple[str, ...]
+    expanded: tuple[str, ...]
+    skip_unusable: bool
+    published: tuple[str, ...]
+
+    @property
+    def choice(self) -> FilterChoice:
+        """The choice itself."""
+        return FilterChoice(self.excluded, self.expanded, self.skip_unusable, self.published)
+
+
+class PlanRoutes(Struct, forbid_unknown_fields=True):
+    """How the trees of a plan were chosen, and what they measure."""
+
+    figures: dict[str, Any]
+    objective: str = "hops"
+    rates: bool = False
+    """Whether loads are at the rates of topics."""
+
+
+class PlanHeader(Struct, forbid_unknown_fields=True):
+    """The contents of `plan.json`."""
+
+    format: str
+    schema: int
+    algorithm: str
+    parameters: PlanParameters
+    dataset: str
+    figures: PlanFigures
+    seed: int = 0
+    planned: str | None = None
+    """The fingerprint of the groups of filters, which were planned instead of the filters."""
+    topics: PlanFilters | None = None
+    routes: PlanRoutes | None = None
+    files: dict[str, str] = {}
+    """The digests of the tables."""
 
 
 class Fingerprinted(Protocol):
@@ -67,6 +125,18 @@ class StoredPlan:
 
     place: str | Path
     metadata: dict[str, Any]
+    """The contents of `plan.json`, as they are."""
+
+    @cached_property
+    def header(self) -> PlanHeader:
+        """The contents of `plan.json`, checked.
+
+        Raises
+        ------
+        FormatError
+            If a field is missing, unknown or wrong.
+        """
+        return check_header(inside(self.place, PLAN.file), self.metadata, PlanHeader)
 
     @cached_property
     def path(self) -> Path:
@@ -109,36 +179,13 @@ class StoredPlan:
         """What the plan states of its trees; None if it has no trees.
 
         That is `objective` and `figures` and, if loads are at the rates of topics, `rates`: true.
-
-        Raises
-        ------
-        FormatError
-            If that is not an object with an object of figures.
         """
-        if "routes" not in self.metadata:
-            return None
-        routes = self.metadata["routes"]
-        if not isinstance(routes, dict) or not isinstance(routes.get("figures"), dict):
-            raise damaged(inside(self.place, PLAN.file), "'routes' is not an object with figures")
-        return routes
+        return self.metadata.get("routes")
 
     @property
     def choice(self) -> FilterChoice | None:
-        """What was chosen for the MQTT filters of the dataset; None for plain topics.
-
-        Raises
-        ------
-        FormatError
-            If that is damaged.
-        """
-        stated = self.metadata.get("topics")
-        if stated is None:
-            return None
-        try:
-            return FilterChoice.from_dict(stated)
-        except (KeyError, TypeError) as error:
-            file = inside(self.place, PLAN.file)
-            raise damaged(file, f"'topics' is not a choice of filters: {error}") from error
+        """What was chosen for the MQTT filters of the dataset; None for plain topics."""
+        return None if self.header.topics is None else self.header.topics.choice
 
     def planned_interest(self, interest: Interest) -> Interest:
         """Return the interest that was planned: the dataset's own, or its groups of MQTT filters.
@@ -162,7 +209,7 @@ class StoredPlan:
             If the plan was made for another dataset.
         """
         self.check_dataset(interest)
-        planned = self.metadata.get("planned")
+        planned = self.header.planned
         if self.choice is None or (planned is not None and interest.has_fingerprint(planned)):
             return None
         return plan_filters(interest, self.choice)
@@ -175,11 +222,11 @@ class StoredPlan:
         InputError
             If the plan was made for another dataset.
         """
-        stated = (self.metadata["dataset"], self.metadata.get("planned"))
+        stated = (self.header.dataset, self.header.planned)
         if not any(one is not None and interest.has_fingerprint(one) for one in stated):
             raise InputError(
                 f"plan {self.place} was made for another dataset (fingerprint "
-                f"{self.metadata['dataset'][:12]}…, this one has {str(interest.fingerprint)[:12]}…): "
+                f"{self.header.dataset[:12]}…, this one has {str(interest.fingerprint)[:12]}…): "
                 "give the one it was made for"
             )
 
@@ -338,21 +385,6 @@ def open_plan(path: str | Path) -> StoredPlan:
         If it is something else, of a newer schema, or damaged.
     """
     with local_description(path, PLAN) as folder:
-        metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
-        for name in FIGURES:
-            figure = metadata["figures"].get(name)
-            if type(figure) not in (int, float) or not 0 <= figure < LARGEST:
-                raise damaged(folder / PLAN.file, f"figure {name!r} is not a number of 0 or more")
-        for name in BOUNDS:
-            bound = metadata["figures"].get(name)
-            if bound is not None and not is_whole(bound):
-                raise damaged(folder / PLAN.file, f"figure {name!r} is not a whole number")
-        if "seed" in metadata and not is_whole(metadata["seed"]):
-            raise damaged(folder / PLAN.file, f"its seed is {metadata['seed']!r}, not a whole number")
-        for name in BUDGETS:
-            budget = metadata["parameters"].get(name)
-            if budget is not None and (not is_whole(budget) or budget < 0):
-                raise damaged(
-                    folder / PLAN.file, f"parameter {name!r} is {budget!r}, not a whole number of 0 or more"
-                )
-    return StoredPlan(path, metadata)
+        stored = StoredPlan(path, read_header(folder, PLAN))
+    assert stored.header
+    return stored

@@ -8,7 +8,6 @@ in order; schema 1 had one file for each, such as `rates.parquet`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import TRAFFIC, damaged, read_header, write_header
+from meshwright.files.header import TRAFFIC, check_header, damaged, read_header, write_header
+from meshwright.files.schema import Count, Figure
 from meshwright.store.dataset_parts import QUARANTINE, part_name
 from meshwright.store.tables import read_parts, read_table, write_table
 
@@ -36,6 +37,18 @@ RATES = _schema(publisher=pa.string(), channel=pa.string())
 CHANNELS = _schema(channel=pa.string(), publishers=pa.int64())
 TABLES = {"rates": RATES, "channels": CHANNELS, "quarantine": QUARANTINE}
 """The tables of a traffic folder; the last one only if there are such records."""
+
+
+class TrafficHeader(Struct, forbid_unknown_fields=True):
+    """The contents of `traffic.json`."""
+
+    format: str
+    schema: int
+    counts: dict[str, Count] = {}
+    seconds: Figure | None = None
+    """The length of the log, which rates are divided by."""
+    sources: list[str] = []
+    made_by: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +104,8 @@ def read_traffic(path: str | Path) -> Traffic:
         If the folder is of another kind, has a newer schema, or is damaged.
     """
     folder = Path(path)
-    described: Mapping[str, Any] = read_header(folder, TRAFFIC)
+    described = read_header(folder, TRAFFIC)
+    check_header(folder / TRAFFIC.file, described, TrafficHeader)
     rates, channels = _read(folder, "rates"), _read(folder, "channels")
     for figure in ("messages", "bytes"):
         if pc.sum(rates.column(figure)) != pc.sum(channels.column(figure)):

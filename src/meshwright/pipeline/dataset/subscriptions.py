@@ -7,18 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import join_text
 from meshwright.errors import InputError
-from meshwright.files.header import DATASET, damaged, read_header
+from meshwright.files.header import DATASET, damaged, read_record
 from meshwright.files.urls import files_in, inside, local_copy, local_path
 from meshwright.interest import Interest, unchecked_interest
 from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
 from meshwright.store.dataset_parts import NAMES
+from meshwright.store.datasets import DatasetHeader
 from meshwright.store.interest_files import load_interest
 from meshwright.store.tables import open_parquet, read_parts
 
@@ -172,28 +174,20 @@ def subscriptions(
         return from_interest(spark, load_interest(str(source), **({} if columns is None else vars(columns))))
     local = local_path(source)
     place = os.fspath(source) if local is None else str(Path(local).resolve())
-    counts = _stated_counts(place, manifest)
-    return Subscriptions(spark, counts, place, None, manifest.get("fingerprint"), int(manifest["schema"]))
+    counts = msgspec.structs.asdict(manifest.counts)
+    return Subscriptions(spark, counts, place, None, manifest.fingerprint, manifest.schema)
 
 
-def _read_manifest(source: str | Path) -> dict[str, Any] | None:
+def _read_manifest(source: str | Path) -> DatasetHeader | None:
     """Return the manifest of a dataset at a path or URL, or None if something else is there."""
     local = local_path(source)
     if local is not None:
-        return read_header(Path(local), DATASET) if Path(local).is_dir() else None
+        return read_record(Path(local), DATASET, DatasetHeader) if Path(local).is_dir() else None
     place = inside(source, DATASET.file)
     if place not in files_in(os.fspath(source), DATASET.file):
         return None
     with local_copy(place) as file:
-        return read_header(file.parent, DATASET)
-
-
-def _stated_counts(place: str, manifest: Mapping[str, Any]) -> dict[str, int]:
-    counts = manifest.get("counts", {})
-    kinds = ("nodes", "topics", "subscriptions")
-    if not isinstance(counts, dict) or not all(isinstance(counts.get(kind), int) for kind in kinds):
-        raise damaged(Path(inside(place, DATASET.file)), "it does not state its counts")
-    return {kind: int(counts[kind]) for kind in kinds}
+        return read_record(file.parent, DATASET, DatasetHeader)
 
 
 SUBSCRIPTIONS_HERE = 50_000_000
@@ -216,7 +210,7 @@ def fits_here(source: str | Path) -> bool:
     if local is not None and not Path(local).exists():
         raise InputError(f"no file or folder {source}: nothing is there, check the path")
     manifest = _read_manifest(source)
-    return manifest is None or _stated_counts(str(source), manifest)["subscriptions"] <= SUBSCRIPTIONS_HERE
+    return manifest is None or manifest.counts.subscriptions <= SUBSCRIPTIONS_HERE
 
 
 def require_dataset(source: str | Path) -> str:

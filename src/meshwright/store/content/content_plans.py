@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, first_five
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import CONTENT_PLAN, damaged, read_header, write_header
+from meshwright.files.header import CONTENT_PLAN, damaged, read_record, write_header
 from meshwright.store.tables import NamedColumns, write_table
 
 if TYPE_CHECKING:
@@ -21,12 +22,24 @@ if TYPE_CHECKING:
     from meshwright.content import ContentPlan, Workload
 
 
+class ContentPlanHeader(Struct, forbid_unknown_fields=True):
+    """The contents of the `plan.json` of an assignment."""
+
+    format: str
+    schema: int
+    algorithm: str
+    parameters: dict[str, Any]
+    workload: str
+    figures: dict[str, Any]
+    seed: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class StoredContentPlan:
-    """An assignment as read from a folder: its metadata, and the broker of each user by name."""
+    """An assignment as read from a folder: its description, and the broker of each user by name."""
 
     path: Path
-    metadata: dict[str, Any]
+    header: ContentPlanHeader
     users: list[str]
     brokers: list[str]
 
@@ -40,10 +53,10 @@ class StoredContentPlan:
         FormatError
             If the plan does not name each user once, or names an unknown broker.
         """
-        if self.metadata["workload"] != workload.fingerprint:
+        if self.header.workload != workload.fingerprint:
             raise InputError(
                 f"plan {self.path} was made for another workload (fingerprint "
-                f"{self.metadata['workload'][:12]}…, this one has {workload.fingerprint[:12]}…): "
+                f"{self.header.workload[:12]}…, this one has {workload.fingerprint[:12]}…): "
                 "give the workload it was made for"
             )
         known = {name: number for number, name in enumerate(workload.broker_names.to_pylist())}
@@ -93,9 +106,9 @@ def read_content_plan(path: str | Path) -> StoredContentPlan:
         If the folder is of another kind, has a newer schema, or is damaged.
     """
     folder = Path(path)
-    metadata = read_header(folder, CONTENT_PLAN, algorithm=str, parameters=dict, workload=str, figures=dict)
+    header = read_record(folder, CONTENT_PLAN, ContentPlanHeader)
     table = NamedColumns.read(folder / "assignment.parquet")
-    return StoredContentPlan(folder, metadata, table.distinct("user"), table.names("broker"))
+    return StoredContentPlan(folder, header, table.distinct("user"), table.names("broker"))
 
 
 def _tables(plan: ContentPlan) -> dict[str, pa.Table]:

@@ -13,17 +13,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 
 from meshwright.arrow import from_numpy
 from meshwright.errors import FormatError, InputError
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import WORKLOAD, damaged, read_header, write_header
+from meshwright.files.header import WORKLOAD, damaged, read_record, write_header
+from meshwright.files.schema import Count
 from meshwright.store.tables import NamedColumns, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.content import Workload
+
+
+class WorkloadHeader(Struct, forbid_unknown_fields=True):
+    """The contents of `workload.json`; one that is written by hand needs only the first two."""
+
+    format: str
+    schema: int
+    channels: list[str | int] | None = None
+    seed: int | None = None
+    core_weight: float | None = 1.0
+    """The cost of a core link per unit of distance; null if costs are in tables."""
+    counts: dict[str, Count] = {}
+    fingerprint: str | None = None
+    made_by: dict[str, Any] = {}
 
 
 def write_workload(workload: Workload, path: str | Path) -> Path:
@@ -93,14 +109,17 @@ def read_workload(path: str | Path) -> Workload:
     from meshwright.content import Workload
 
     folder = Path(path)
-    described = read_header(folder, WORKLOAD)
+    described = read_record(folder, WORKLOAD, WorkloadHeader)
     tables = {
         name: NamedColumns.read(folder / f"{name}.parquet")
         for name in ("users", "brokers", "rates", "subscriptions")
     }
     users, brokers = tables["users"].distinct("user"), tables["brokers"].distinct("broker")
     rated, wanted = tables["rates"], tables["subscriptions"]
-    channels = _channels(described.get("channels"), rated, wanted, folder)
+    if described.channels is None:
+        channels = sorted({*rated.names("channel"), *wanted.names("channel")})
+    else:
+        channels = [str(name) for name in described.channels]
     rates = (rated.positions("user", users), rated.positions("channel", channels), rated.numbers("rate"))
     subscriptions = (wanted.positions("user", users), wanted.positions("channel", channels))
     capacity = tables["brokers"].optional("capacity")
@@ -113,7 +132,7 @@ def read_workload(path: str | Path) -> Workload:
             rates=rates,
             subscriptions=subscriptions,
             capacity=capacity,
-            described=dict(described.get("made_by") or {}),
+            described=described.made_by,
             **costs,
         )
     except InputError as error:
@@ -122,7 +141,7 @@ def read_workload(path: str | Path) -> Workload:
 
 def _costs(
     folder: Path,
-    described: dict[str, Any],
+    described: WorkloadHeader,
     tables: dict[str, NamedColumns],
     users: list[str],
     brokers: list[str],
@@ -155,10 +174,9 @@ def _costs(
         if x is None or y is None:
             raise damaged(folder, f"{name}.parquet has no places x, y, and there is no access.parquet")
         points.append(np.stack((x, y), axis=1))
-    weight = described.get("core_weight", 1.0)
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-        raise damaged(folder / WORKLOAD.file, f"core_weight {weight!r} is not a number")
-    return {"places": Places(points[0], points[1], float(weight))}
+    if described.core_weight is None:
+        raise damaged(folder / WORKLOAD.file, "core_weight is null, not a number")
+    return {"places": Places(points[0], points[1], described.core_weight)}
 
 
 def _filled(
@@ -176,14 +194,6 @@ def _whole(file: Path, costs: NDArray[np.float64]) -> NDArray[np.float64]:
     if lost:
         raise FormatError(f"{file} has no cost for {lost} pairs: add a row for every pair")
     return costs
-
-
-def _channels(given: Any, rated: NamedColumns, wanted: NamedColumns, folder: Path) -> list[str]:
-    if given is None:
-        return sorted({*rated.names("channel"), *wanted.names("channel")})
-    if not isinstance(given, list) or not all(isinstance(name, (str, int)) for name in given):
-        raise damaged(folder / WORKLOAD.file, "channels is not a list of names")
-    return [str(name) for name in given]
 
 
 def _coordinates(points: NDArray[np.float64] | None, count: int) -> dict[str, pa.Array]:
