@@ -16,12 +16,12 @@ from benchmarks import (
     routes,
     spark_data,
     spark_limits,
-    spark_plan,
+    spark_verify,
     startup,
 )
 from benchmarks.cases_and_floors import FULL, QUICK, Case
 
-BENCHMARKS = engine, designs, churn, routes, filters, spark_plan, spark_data, spark_limits, content, startup
+BENCHMARKS = engine, designs, churn, routes, filters, spark_verify, spark_data, spark_limits, content, startup
 """Modules with `TASKS`, by name, and `add_tables`, in the order of the page."""
 TASKS: dict[str, Callable[[Case], dict[str, Any]]] = {
     task: measure for benchmark in BENCHMARKS for task, measure in benchmark.TASKS.items()

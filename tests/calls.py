@@ -16,7 +16,6 @@ import naive
 from meshwright.greedy import Tuning, candidates, driver, grow, row_threads, rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.rules import Rule
-from meshwright.greedy.waves import Elsewhere
 from meshwright.interest import Interest
 from meshwright.jit.compiler import config
 from meshwright.measure import contributions
@@ -82,8 +81,8 @@ class Call:
     restless: bool = False
     """Whether the engine pauses, and wakes its threads, at every occasion."""
 
-    def grown(self, elsewhere: Elsewhere | None = None) -> Overlay:
-        """Return the engine's answer, its waves sent elsewhere if asked."""
+    def grown(self) -> Overlay:
+        """Return the engine's answer."""
         with restless_engine() if self.restless else nullcontext():
             return grow(
                 self.interest,
@@ -95,7 +94,6 @@ class Call:
                 max_degree=self.max_degree,
                 threads=self.threads,
                 tuning=self.tuning,
-                elsewhere=elsewhere,
             )
 
     def on(self, interest: Interest, topics: list[int] | None) -> Call:

@@ -172,11 +172,11 @@ def formats() -> Any:
 
 @fixed("spark/plans")
 def on_spark() -> Any:
-    """Plan in parts and with waves, verify, profile, sample, and run the demo."""
+    """Plan in parts and here, verify, profile, sample, and run the demo."""
     small, many = dataset("small"), dataset("many")
     shown = [
         command(f"plan {small} --parts 3 --coverage 2 --algorithm low --out divided {ON}"),
-        command(f"plan {many} --algorithm gpa --max-edges 150 --out by-waves {ON}"),
+        command(f"plan {many} --algorithm gpa --max-edges 150 --out here {ON}"),
         command(f"verify divided {small} {ON}"),
         command(f"verify {planned('small')} {small} --k 2 {ON}", 1),
         command(f"profile {small} --against {dataset('odd')} {ON}"),
@@ -184,7 +184,7 @@ def on_spark() -> Any:
         command(f"sample {small} --nodes 20 --from b07 --by topics --out some {ON}"),
         command("demo --nodes 200 --topics 40 --out demo --json"),
     ]
-    return shown, [files(folder) for folder in ("divided", "by-waves", "some", "demo")]
+    return shown, [files(folder) for folder in ("divided", "here", "some", "demo")]
 
 
 @fixed("spark/traffic")

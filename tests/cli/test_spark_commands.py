@@ -1,4 +1,4 @@
-"""`plan` and `verify` on Spark give the same plans and verdicts as without Spark."""
+"""`plan` with the options of Spark, and `verify` on Spark, agree with the same commands without Spark."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from meshwright.greedy import waves
 from meshwright.workloads import zipf
 from terminal import meshwright
 
 MASTER = ("--master", "local[2]")
+UNREACHABLE = ("--master", "spark://127.0.0.1:1")
 
 
 @pytest.fixture
@@ -20,27 +20,28 @@ def dataset(tmp_path: Path) -> Path:
     return mw.write_dataset(zipf(200, 30, size=6, seed=1), tmp_path / "dataset")
 
 
-@pytest.mark.usefixtures("spark")
-def test_an_exact_plan_is_the_same_with_a_master(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plan has the same edges, and the output says how and why it was made that way, with its waves."""
-    monkeypatch.setattr(waves, "LEAST_WORK", 1_000)
+@pytest.mark.parametrize("algorithm", ["gm", "minmax", "ring"])
+def test_without_parts_a_plan_is_made_here(dataset: Path, algorithm: str) -> None:
+    """Every design is planned on this machine even if the master is unreachable, and the output says so."""
     here, there = dataset.parent / "here", dataset.parent / "there"
-    assert meshwright("plan", dataset, "--out", here).code == 0
-    printed = meshwright("plan", dataset, *MASTER, "--out", there)
-    assert printed.code == 0
-    assert "planned exactly, with rows counted on executors: counting all rows takes about" in printed.out
-    assert "waves: 200" in printed.out
+    words = ("plan", dataset, "--algorithm", algorithm)
+    assert meshwright(*words, "--out", here).code == 0
+    answer = meshwright(*words, *UNREACHABLE, "--out", there, "--json")
+    assert (answer.code, answer.json["way"], answer.json["loss"]) == (0, "driver", None)
+    assert "--parts" in answer.json["why"]
     assert mw.read_plan(here).edges == mw.read_plan(there).edges
-    answer = meshwright("verify", there, dataset, *MASTER, "--json")
+    printed = meshwright(*words, *UNREACHABLE, "--force", "--out", there)
+    assert (printed.code, printed.out.count("planned on this machine: ")) == (0, 1)
+    assert "way" not in meshwright(*words, "--force", "--out", here, "--json").json
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_exact_plan_is_verified_on_spark(dataset: Path) -> None:
+    """Executors verify a plan that was made here."""
+    out = dataset.parent / "plan"
+    assert meshwright("plan", dataset, *MASTER, "--out", out).code == 0
+    answer = meshwright("verify", out, dataset, *MASTER, "--json")
     assert (answer.code, answer.json["verified"], answer.json["split_topics"]) == (0, True, 0)
-
-
-def test_a_small_plan_starts_no_spark(dataset: Path) -> None:
-    """A plan that is too small for a cluster is made even if the master is unreachable."""
-    answer = meshwright(
-        "plan", dataset, "--master", "spark://127.0.0.1:1", "--out", dataset.parent / "plan", "--json"
-    )
-    assert (answer.code, answer.json["way"], answer.json["wave_rows"]) == (0, "driver", [])
 
 
 @pytest.mark.usefixtures("spark")
@@ -74,9 +75,11 @@ def test_a_wrong_plan_fails_on_spark_too(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--algorithm", "ring", "--master", "local[2]"], "ring does not run on a cluster"),
+        (["--algorithm", "ring", "--parts", "2"], "ring cannot be planned in parts"),
         (["--parts", "2", "--rounds", "2"], "rounds cannot be planned in parts"),
-        (["--costs", "places.csv", "--master", "local[2]"], "--costs and Spark cannot be combined"),
+        (["--costs", "places.csv", "--parts", "2"], "--costs and --parts cannot be combined"),
+        (["--coverage", "2", *MASTER], "--coverage applies to plans in parts: add --parts P"),
+        (["--conf", "memory"], "--conf memory is not KEY=VALUE"),
     ],
 )
 def test_unsupported_options_are_refused(dataset: Path, words: list[str], message: str) -> None:

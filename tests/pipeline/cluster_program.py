@@ -1,4 +1,4 @@
-"""The program of the cluster tests, run in a separate process: plans, verifies and prints results as JSON.
+"""The program of the cluster tests, run in a separate process: plans in parts, verifies, prints JSON.
 
 `python cluster_program.py MASTER FOLDER`. A file `plan` or `verify` in the folder names the current stage, so
 that a test can kill a worker in the middle of it.
@@ -13,30 +13,27 @@ from pathlib import Path
 from typing import Any
 
 import meshwright as mw
-from meshwright.greedy import grow, rules, waves
-from meshwright.pipeline.planning.construct import Choice, construct
+from meshwright.greedy import rules
 from meshwright.pipeline.planning.divide import divide
+from meshwright.pipeline.planning.parts import plan_in_parts
 from meshwright.pipeline.session.session import session
 from meshwright.pipeline.sharded_verify import verify_on_cluster
 from meshwright.workloads import unif
 
 
 def main(master: str, folder: Path) -> dict[str, Any]:
-    """Plan by waves and in parts, verify, and return digests of the plans."""
-    waves.LEAST_WORK = 1_500_000
+    """Plan in parts, verify, and return digests of the plans."""
     conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     spark = session(master, conf={} if master.startswith("sc://") else conf)
-    sent = Choice("waves", "the test asks for it")
     interest = unif(40_000, 300, size=12, seed=3).canonical()
     (folder / "plan").touch()
-    done = construct(interest, "gm", lambda: spark, choice=sent)
+    done = plan_in_parts(interest, "gm", lambda: spark, parts=8)
     (folder / "plan").unlink()
-    answers = {"waves": done.waves, "gm": digest(done.plan.overlay)}
+    answers = {"gm": digest(done.plan.overlay)}
     small = unif(3000, 100, size=8, seed=4).canonical()
     for algorithm in ("minmax", "low"):
-        made = construct(small, algorithm, lambda: spark, choice=sent)
+        made = plan_in_parts(small, algorithm, lambda: spark, parts=3)
         answers[algorithm] = digest(made.plan.overlay)
-    answers["parts"] = digest(construct(small, "gm", lambda: spark, parts=3).plan.overlay)
     mw.write_dataset(interest, folder / "data" / "dataset")
     mw.write_plan(done.plan, folder / "data" / "gm")
     (folder / "verify").touch()
@@ -49,10 +46,9 @@ def expectation() -> dict[str, Any]:
     """Return the same answers from the engine without Spark."""
     large, small = unif(40_000, 300, size=12, seed=3).canonical(), unif(3000, 100, size=8, seed=4).canonical()
     return {
-        "gm": digest(grow(large, rules.gm)),
-        "minmax": digest(grow(small, rules.minmax)),
-        "low": digest(grow(small, rules.low(3))),
-        "parts": digest(divide(small, rules.gm, parts=3)),
+        "gm": digest(divide(large, rules.gm, parts=8)),
+        "minmax": digest(divide(small, rules.minmax, parts=3)),
+        "low": digest(divide(small, rules.low(3), parts=3)),
         "verified": True,
         "components": 300,
     }

@@ -44,10 +44,9 @@ def expected() -> dict[str, Any]:
 
 @pytest.mark.parametrize("master", ["local[1]", "local[2]", "local-cluster[2,1,1024]"])
 def test_every_master_gives_the_same(master: str, tmp_path: Path, expected: dict[str, Any]) -> None:
-    """Edges, contributions and verdicts equal those of the local engine, and waves are sent."""
+    """Edges, contributions and verdicts equal those of one process."""
     answers = run(master, tmp_path)
     assert answers | expected == answers
-    assert answers["waves"][0] == 40_000
 
 
 @pytest.mark.parametrize("stage", ["plan", "verify", ""])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +14,12 @@ from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.driver import check_budgets
 from meshwright.greedy.layout import Tuning
 from meshwright.greedy.level_run import LevelRun, Task
-from meshwright.greedy.waves import Waves
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.greedy.rules import Rule
-    from meshwright.greedy.waves import Elsewhere
     from meshwright.progress import Progress
 
 
@@ -38,7 +35,6 @@ def grow(
     threads: int = 1,
     progress: Progress | None = None,
     tuning: Tuning | None = None,
-    elsewhere: Elsewhere | None = None,
     degrees: Ids | None = None,
 ) -> Overlay:
     """Add, one at a time, the link that the rule picks by its contribution, until no link contributes.
@@ -67,12 +63,8 @@ def grow(
         Called every few tenths of a second; what it raises ends the run.
     tuning
         Sizes of the engine's arrays; they change its speed only.
-    elsewhere
-        Rebuilds large waves of rows somewhere else, such as on a cluster. Only the sweep has rows, so no
-        level is listed from the index then, unless `tuning` says so.
     degrees
-        How many links each node has, where that differs from the start's. It cannot be combined with
-        `elsewhere`, which derives degrees from the links alone.
+        How many links each node has, where that differs from the start's.
 
     Raises
     ------
@@ -92,15 +84,8 @@ def grow(
     _check_start(interest, start, threads)
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(as_ids(topics, "topics"))
-    tuning = tuning or Tuning()
-    if elsewhere is not None and degrees is not None:
-        raise InputError("elsewhere and degrees cannot be combined: leave one of them out")
-    if elsewhere is not None and tuning.index is None:
-        tuning = replace(tuning, index=0)
-    task = Task(counted, rule, candidates, max_degree, tuning)
+    task = Task(counted, rule, candidates, max_degree, tuning or Tuning())
     run = LevelRun(task, start, max_edges=max_edges, threads=threads, progress=progress, degrees=degrees)
-    if elsewhere is not None:
-        run.waves = Waves(task, start, elsewhere)
     u, v, contribution = run.finish()
     if start is not None:
         u, v = np.concatenate((start.u, u)), np.concatenate((start.v, v))

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
@@ -27,7 +26,6 @@ from meshwright.greedy.path_choice import (
     may_pay,
 )
 from meshwright.greedy.row_threads import RowThreads
-from meshwright.interest import Interest, unchecked_interest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
     from meshwright.greedy.layout import Tuning
     from meshwright.greedy.rules import Rule
-    from meshwright.greedy.waves import Waves
+    from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
 
@@ -48,7 +46,7 @@ above, pausing takes longer than listing saves."""
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a run links: the same for all its waves."""
+    """What a run links."""
 
     interest: Interest
     """Only the topics that count."""
@@ -72,15 +70,6 @@ class Task:
         """About how many pairs of nodes share three topics, each counted once for each set of three."""
         return float(self.shared_topics @ choose_three(np.arange(len(self.shared_topics), dtype=np.float64)))
 
-    def bare(self) -> Task:
-        """Return the same without names, and without what can be derived: what a cluster is sent."""
-        held = self.interest
-        nameless = unchecked_interest(
-            pa.nulls(held.num_nodes), pa.nulls(held.num_topics), held.node_ptr, held.node_topics
-        )
-        # Only the sweep uses bits over topics, and executors only rebuild its rows.
-        return replace(self, interest=nameless, tuning=replace(self.tuning, node_bits=False, index=0))
-
 
 class LevelRun:
     """A state with its sweeps, ready for the next link.
@@ -101,7 +90,6 @@ class LevelRun:
         degrees: Ids | None = None,
     ) -> None:
         self.task, self.start, self.degrees, self.threads = task, start, degrees, threads
-        self.waves: Waves | None = None
         self.floors = _floors(task)
         """By the contribution of the best link: from which one on a sparing link is taken instead."""
         self.listed = highest_level(task)
@@ -207,9 +195,8 @@ class LevelRun:
         from meshwright.greedy.kernels.state import EXHAUSTED
         from meshwright.greedy.kernels.sweep import run
 
-        ahead = self.shared is None and self.waves is None
         crews = [
-            RowThreads(self.state, sweep, self.shared, self.scratches, pool, ahead=ahead)
+            RowThreads(self.state, sweep, self.shared, self.scratches, pool)
             for sweep in ((self.whole, self.sparing) if self.threads > 1 else ())
         ]
 
@@ -219,8 +206,6 @@ class LevelRun:
                 if self._listing_pays():
                     self.listed = self._level()
             if self._level() > self.listed:
-                if self.waves is not None:
-                    self.waves.offer(self)
                 for crew in crews:
                     if crew.prepare():
                         self.driver.report()

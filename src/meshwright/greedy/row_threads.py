@@ -44,8 +44,6 @@ class RowThreads:
         Working memory, one for each thread; the first one belongs to the thread that links.
     pool
         The other threads.
-    ahead
-        Whether a wave may be under way while rows are linked.
     """
 
     def __init__(
@@ -55,11 +53,11 @@ class RowThreads:
         shared: Sweep | None,
         scratches: list[Scratch],
         pool: ThreadPoolExecutor,
-        *,
-        ahead: bool,
     ) -> None:
         self.state, self.sweep, self.shared, self.scratches = state, sweep, shared, scratches
-        self.pool, self.ahead = pool, ahead
+        self.pool = pool
+        self.ahead = shared is None
+        """Whether a wave may be under way while rows are linked."""
         self.level, self.end = 0, 0
         """Rows before `end` are prepared for this level, once the wave under way is done."""
         self.hands: deque[Ids] = deque()

@@ -11,12 +11,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
     from meshwright.arrays import Ids
@@ -120,12 +122,14 @@ class SparkFlow(Flow):
         return SparkFlow(self.frame.unionByName(other.frame, allowMissingColumns=True))
 
     def exchange(self, parts: int, by: str, *order: str) -> SparkFlow:
-        """Shuffle the rows."""
+        """Shuffle the rows.
+
+        `repartition` sends a row where the hash of its key lands: each partition has a key that lands there.
+        """
         from pyspark.sql import functions as sf
 
-        return SparkFlow(
-            self.frame.repartitionById(parts, sf.col(by).cast("int")).sortWithinPartitions(by, *order)
-        )
+        keys = sf.expr(f"array({', '.join(map(str, partition_keys(parts)))})[cast({by} AS int)]")
+        return SparkFlow(self.frame.repartition(parts, keys).sortWithinPartitions(by, *order))
 
     def keep(self) -> SparkFlow:
         """Cache the batches on the executors' disks.
@@ -150,6 +154,37 @@ class SparkFlow(Flow):
 def chain_functions(first: Function, second: Function, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Pass batches through two functions; those without rows stop between them, as they do in Spark."""
     return second(batch for batch in first(batches) if batch.num_rows)
+
+
+@cache
+def partition_keys(parts: int) -> list[int]:
+    """Return for each partition the first key, an int, that Spark's `repartition` sends there.
+
+    Tables of Spark in buckets rely on its hash, Murmur3 with the seed 42, so it cannot change. If a key did
+    land elsewhere, two partitions would become one: the work would be shared unevenly, with the same result.
+    """
+    found: dict[int, int] = {}
+    first, count = 0, 16 * parts
+    while len(found) < parts:
+        keys = np.arange(first, first + count, dtype=np.uint32)
+        places, at = np.unique(_murmur3(keys).astype(np.int64) % parts, return_index=True)
+        found = {**dict(zip(places.tolist(), (first + at).tolist(), strict=True)), **found}
+        first += count
+    return [found[part] for part in range(parts)]
+
+
+def _murmur3(keys: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """Return the hashes of 32-bit keys, as Spark's `hash` does."""
+
+    def rotate(words: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
+        return (words << np.uint32(bits)) | (words >> np.uint32(32 - bits))
+
+    mixed = rotate(keys * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+    hashed = rotate(np.uint32(42) ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    hashed ^= np.uint32(4)  # the length of a key in bytes
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        hashed = (hashed ^ (hashed >> np.uint32(shift))) * np.uint32(factor)
+    return hashed.view(np.int32)
 
 
 class _Row(dict[str, Any]):
@@ -226,3 +261,11 @@ def numbers(spark: SparkSession | None, count: int, tasks: int | None = None) ->
     with suppress(Exception):  # a service may not let sessions change it; then its default applies
         spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(BYTES_IN_A_BATCH))
     return SparkFlow(spark.range(0, count, 1, max(count if tasks is None else tasks, 1)))
+
+
+def send(spark: SparkSession | None, batches: Sequence[pa.RecordBatch], columns: str) -> Flow:
+    """Return batches of this process as a flow; with a session, they are sent to the cluster."""
+    if spark is None:
+        return LocalFlow([pa.Table.from_batches([batch]) for batch in batches])
+    rows = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+    return SparkFlow(spark.createDataFrame(rows, columns))

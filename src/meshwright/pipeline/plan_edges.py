@@ -20,7 +20,7 @@ from meshwright.files.urls import inside, local_path
 from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_names
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
-from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
+from meshwright.pipeline.flow import Flow, make_batch, numbers, send
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.store.plan_parts import EDGES, EDGES_FILE
 from meshwright.store.tables import open_parquet
@@ -56,10 +56,8 @@ def send_links(spark: SparkSession | None, overlay: Overlay) -> Links:
     made = []
     for begin in range(0, max(len(overlay), 1), LINKS_AT_ONCE):
         u, v, stated = ([column[begin : begin + LINKS_AT_ONCE].astype("<i4")] for column in columns)
-        made.append(pa.Table.from_batches([make_batch(LINKS, first=[begin], u=u, v=v, stated=stated)]))
-    if spark is None:
-        return Links(LocalFlow(made), len(overlay))
-    return Links(SparkFlow(spark.createDataFrame(pa.concat_tables(made), LINKS)), len(overlay))
+        made.append(make_batch(LINKS, first=[begin], u=u, v=v, stated=stated))
+    return Links(send(spark, made, LINKS), len(overlay))
 
 
 class Piece(NamedTuple):

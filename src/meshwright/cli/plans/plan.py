@@ -114,8 +114,8 @@ EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
     "meshwright plan subscriptions.csv --out plan --report plan.html",
     "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
-    "meshwright plan dataset --master spark://head:7077 --out plan",
     "meshwright plan dataset --parts 8 --coverage 3 --out plan",
+    "meshwright plan dataset --parts 200 --master spark://head:7077 --out plan",
     "meshwright plan filters.csv --topic-kind mqtt --expand '#' --skip-unusable --out plan",
     "meshwright plan export.txt --delimiter ';' --node Broker --topic Filter --out plan",
 )
@@ -167,7 +167,7 @@ def plan(
             "--parts",
             metavar="P",
             min=1,
-            help="On Spark: plan this many parts separately; faster, with more links.",
+            help="On Spark: plan this many parts separately; less memory, more links.",
         ),
     ] = None,
     coverage: Annotated[
@@ -197,8 +197,8 @@ def plan(
 ) -> None:
     """Design which brokers to link, and write the plan.
 
-    With --master, gm, minmax, low, gpa and gpm run on Spark: exactly, with the same links, as long as the
-    memory of this machine allows; otherwise, or with --parts, by divide and conquer. The output says why.
+    With --parts, gm, minmax and low run on Spark (--master) by divide and conquer, for an interest that does
+    not fit into the memory of this machine. Without --parts, every plan is made on this machine.
 
     MQTT filters that overlap are planned as one topic: a group, whose brokers share one tree.
     """
@@ -233,11 +233,9 @@ def plan(
     if report is not None:
         check_page(report)
     design_runs.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
-    if coverage is not None and parts is None and master is None:
+    if coverage is not None and parts is None:
         raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
-    on_spark = any(option is not None for option in (master, conf, parts, coverage))
-    if on_spark:
-        spark_runs.check_on_spark(algorithm, given, parts, coverage, costs, conf)
+    spark_runs.check_on_spark(algorithm, given, parts, coverage, costs, conf)
     given_topics = design_runs.load_planned(
         source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
         expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty, json=json,
@@ -261,14 +259,16 @@ def plan(
             json=json,
         )
         return
-    if on_spark:
-        done = spark_runs.make_on_spark(
+    way: dict[str, object] = {}
+    lines: list[str] = []
+    if parts is not None:
+        done = spark_runs.make_in_parts(
             interest, algorithm, given, master=master, conf=conf,
             connect_timeout=connect_timeout, parts=parts, coverage=coverage,
-            seed=seed, threads=threads, progress=progress,
+            seed=seed, progress=progress,
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
-        way, lines = spark_runs.construction_fields(done), spark_runs.construction_lines(done)
+        way, lines = spark_runs.parts_fields(done), spark_runs.parts_lines(done)
         proving = None
     else:
         began = working_seconds()
@@ -276,7 +276,8 @@ def plan(
             interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,
             certify=certify,
         )  # fmt: skip
-        way, lines = {}, []
+        if master is not None or conf:
+            way, lines = spark_runs.DRIVER, [spark_runs.DRIVER_LINE]
         proving = working_seconds() - began - made.seconds if certify else None
     made = replace(made, filters=given_topics.filters)
     if not force:

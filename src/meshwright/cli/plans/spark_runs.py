@@ -1,24 +1,24 @@
-"""Plan on Spark with progress, and say how the plan was made there."""
+"""Plan in parts on Spark with progress, and say where a plan was made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from meshwright.cli.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter
     from meshwright.interest import Interest
-    from meshwright.pipeline.planning.construct import Construction
+    from meshwright.pipeline.planning.parts import PlanInParts
 
-WAYS_ON_SPARK = {
-    "driver": "on this machine only",
-    "waves": "exactly, with rows counted on executors",
-    "parts": "by divide and conquer",
+DRIVER: dict[str, object] = {
+    "way": "driver",
+    "why": "only plans in parts run on Spark (--parts P)",
+    "loss": None,
 }
-"""How a plan was made on Spark, in words."""
+"""How a plan with the options of Spark is made without --parts, for a JSON answer."""
+DRIVER_LINE = f"planned on this machine: {DRIVER['why']}"
 
 
 def check_on_spark(
@@ -26,21 +26,25 @@ def check_on_spark(
     given: Mapping[str, Parameter],
     parts: int | None,
     coverage: int | None,
-    costs: Path | None,
+    costs: object,
     conf: Sequence[str] | None,
 ) -> None:
     """Refuse options that do not work on Spark, before any long work."""
     from meshwright.actions.spark import SparkOptions
     from meshwright.errors import InputError
-    from meshwright.pipeline.planning.construct import check
+    from meshwright.pipeline.planning.parts import check_parts
 
     SparkOptions(conf=conf or ()).settings()  # the session may not be needed, and then nobody reads them
+    if parts is None:
+        return
     if costs is not None:
-        raise InputError("--costs and Spark cannot be combined: leave one of them out")
-    check(algorithm, {name: value for name, value in given.items() if value is not None}, parts, coverage)
+        raise InputError("--costs and --parts cannot be combined: leave one of them out")
+    check_parts(
+        algorithm, {name: value for name, value in given.items() if value is not None}, parts, coverage
+    )
 
 
-def make_on_spark(
+def make_in_parts(
     interest: Interest,
     algorithm: str,
     given: Mapping[str, Parameter],
@@ -48,50 +52,44 @@ def make_on_spark(
     master: str | None,
     conf: Sequence[str] | None,
     connect_timeout: float,
-    parts: int | None,
+    parts: int,
     coverage: int | None,
     seed: int,
-    threads: int,
     progress: bool,
-) -> Construction:
-    """Plan on Spark, with progress on stderr; the session starts only if it is needed."""
+) -> PlanInParts:
+    """Plan in parts on Spark, with progress on stderr."""
     from meshwright.actions.spark import SparkOptions
     from meshwright.designs.registry import find
-    from meshwright.pipeline.planning.construct import construct
+    from meshwright.pipeline.planning.parts import plan_in_parts
 
     with ProgressBar(find(algorithm).title, forced=progress) as drawing:
-        return construct(
+        return plan_in_parts(
             interest,
             algorithm,
             lambda: SparkOptions(master, conf or (), connect_timeout).open(),
-            parameters=given,
             parts=parts,
             coverage=coverage,
+            parameters=given,
             seed=seed,
-            threads=threads,
             progress=drawing,
         )
 
 
-def construction_fields(done: Construction) -> dict[str, Any]:
-    """Return how a plan was made, for a JSON answer."""
+def parts_fields(done: PlanInParts) -> dict[str, object]:
+    """Return how a plan in parts was made, and its loss, for a JSON answer."""
     lost = done.loss
-    return {
-        "way": done.choice.way,
-        "why": done.choice.why,
-        "wave_rows": list(done.waves),
-        "loss": None
-        if lost is None
-        else {"sample_nodes": lost.nodes, "exact": lost.exact, "divided": lost.divided, "share": lost.share},
-    }
+    loss = {"sample_nodes": lost.nodes, "exact": lost.exact, "divided": lost.divided, "share": lost.share}
+    return {"way": "parts", "why": _parts_given(done), "loss": loss}
 
 
-def construction_lines(done: Construction) -> list[str]:
-    """Return how a plan was made and its loss, as lines."""
-    lines = [f"planned {WAYS_ON_SPARK[done.choice.way]}: {done.choice.why}"]
-    if done.waves:
-        lines.append(f"waves: {', '.join(f'{rows:,}' for rows in done.waves)} rows")
-    if done.loss is not None:
-        sample = f"a sample of {done.loss.nodes:,} brokers, planned both ways"
-        lines.append(f"extra links: {done.loss.share:+.1%} on {sample}")
-    return lines
+def parts_lines(done: PlanInParts) -> list[str]:
+    """Return how a plan in parts was made, and its loss, as lines."""
+    sample = f"a sample of {done.loss.nodes:,} brokers, planned both ways"
+    return [
+        f"planned by divide and conquer: {_parts_given(done)}",
+        f"extra links: {done.loss.share:+.1%} on {sample}",
+    ]
+
+
+def _parts_given(done: PlanInParts) -> str:
+    return f"--parts {done.plan.stated_parameters['parts']} was given"

@@ -18,7 +18,7 @@ from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, read_record
 from meshwright.files.urls import files_in, inside, local_copy, local_path
 from meshwright.interest import Interest, unchecked_interest
-from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
+from meshwright.pipeline.flow import Flow, make_batch, numbers, send
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.datasets import DatasetHeader
 from meshwright.store.interest_files import load_interest
@@ -245,12 +245,7 @@ def _send(spark: SparkSession | None, interest: Interest) -> Flow:
     columns = interest.node_of_slot.astype("<i4"), interest.node_topics.astype("<i4")
     begins = range(0, max(interest.num_subscriptions, 1), ROWS_IN_A_GROUP)
     groups = [[column[begin : begin + ROWS_IN_A_GROUP] for column in columns] for begin in begins]
-    made = [
-        pa.Table.from_batches([make_batch(GROUP, nodes=[node], topics=[topic])]) for node, topic in groups
-    ]
-    if spark is None:
-        return LocalFlow(made)
-    return SparkFlow(spark.createDataFrame(pa.concat_tables(made), GROUP))
+    return send(spark, [make_batch(GROUP, nodes=[node], topics=[topic]) for node, topic in groups], GROUP)
 
 
 def row_groups(folder: str) -> list[tuple[str, int]]:

@@ -1,1 +1,1 @@
-"""Planning on Spark."""
+"""Planning in parts on Spark: divide and conquer."""
