@@ -62,8 +62,8 @@ def as_ids(
     if array.size == 0:
         return np.zeros((0,) if columns is None else (0, columns), dtype=np.int32)
     if not _holds_integers(array):
-        mend = "give their ids, as node_id and topic_id find them" if array.dtype.kind == "U" else "give ids"
-        raise InputError(f"{what} {_list_values(array)} are not integers: {mend}")
+        fix = "give their ids, as node_id and topic_id find them" if array.dtype.kind == "U" else "give ids"
+        raise InputError(f"{what} {_list_values(array)} are not integers: {fix}")
     if array.shape[1:] != (() if columns is None else (columns,)):
         wanted = "one column" if columns is None else f"{columns} columns"
         raise InputError(f"{what} have the shape {array.shape}: give {wanted} of ids")

@@ -15,8 +15,8 @@ from meshwright import Interest, bounds, design, measure
 from meshwright.bounds import degree_limits
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import SCALE
-from meshwright.designs.exact.cuts import Cuts
 from meshwright.designs.exact.problem import Clock, Incumbent, problem_of
+from meshwright.designs.exact.relaxation import Cuts
 from meshwright.designs.exact.solve import search, solve
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import meshwright as mw
 from calls import triples
 from meshwright import measure
-from meshwright.designs.exact import cuts, problem, relaxation
+from meshwright.designs.exact import problem, relaxation
 from meshwright.designs.exact import solve as solver
 from meshwright.designs.exact.solve import Outcome, Solution, solve
 from meshwright.designs.registry import design
@@ -79,7 +79,7 @@ def test_integer_programs_alone_equal_brute_force(interest: Interest) -> None:
         mock.patch.object(relaxation, "DIVES", 0),
         mock.patch.object(solver, "STALLED", 1),
         mock.patch.object(solver, "round_values", return_value=None),
-        mock.patch.object(cuts, "CUTS_OF_GROUP", 1),
+        mock.patch.object(relaxation, "CUTS_OF_GROUP", 1),
     ):
         assert len(exact(interest)) == fewest
         assert figures(solve(interest, objective="degree")) == lowest
@@ -135,7 +135,7 @@ def test_a_gap_that_only_integer_programs_close(core: float) -> None:
     """Where the relaxation is one link too low, the integer programs prove that one more link is needed."""
     with (
         mock.patch.object(relaxation, "DIVES", 2),
-        mock.patch.object(cuts, "PATIENCE", 1),
+        mock.patch.object(relaxation, "PATIENCE", 1),
         mock.patch.object(solver, "CORE", core),
     ):
         found = solve(expo(24, 10, size=4, seed=2))

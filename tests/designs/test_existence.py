@@ -15,14 +15,7 @@ from hypothesis import strategies as st
 from calls import overlay_of
 from meshwright import measure
 from meshwright.designs.exact.problem import Clock
-from meshwright.designs.existence import (
-    Existence,
-    decisions,
-    refutations,
-    soc_exists,
-    tco_exists,
-    witnesses,
-)
+from meshwright.designs.existence import Existence, decisions, soc_exists, tco_exists, witnesses
 from meshwright.designs.existence.decisions import Limits
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import design
@@ -212,28 +205,28 @@ def test_links_that_are_needed_refute() -> None:
     """More links than are allowed, or than nodes of this degree have, are impossible; relays save some."""
     nodes = PATH.num_nodes
     for limits, most in ((Limits(4, None, 0, "filtering"), 4), (Limits(None, 2, 0, "filtering"), nodes)):
-        assert refutations.by_links(PATH, limits, most) is None
-        assert f"{most + 1} links or more" in (refutations.by_links(PATH, limits, most + 1) or "")
-    assert refutations.by_links(PATH, Limits(None, 2, 3, "filtering"), nodes + 3) is None
-    assert refutations.by_links(PATH, Limits(4, None, 0, "diameter"), 99) is None
+        assert decisions.refute_by_links(PATH, limits, most) is None
+        assert f"{most + 1} links or more" in (decisions.refute_by_links(PATH, limits, most + 1) or "")
+    assert decisions.refute_by_links(PATH, Limits(None, 2, 3, "filtering"), nodes + 3) is None
+    assert decisions.refute_by_links(PATH, Limits(4, None, 0, "diameter"), 99) is None
 
 
 def test_pairs_that_share_a_topic_refute() -> None:
     """Within one link, all pairs that share a topic are linked: that takes degrees and links."""
     star = Interest.from_dict({"hub": {"x", "y", "z"}, "a": {"x"}, "b": {"y"}, "c": {"z"}})
-    assert "3 nodes" in (refutations.counting(star, Limits(None, 2, 1, "diameter")) or "")
-    assert refutations.counting(star, Limits(None, 3, 1, "diameter")) is None
+    assert "3 nodes" in (decisions.refute_by_counting(star, Limits(None, 2, 1, "diameter")) or "")
+    assert decisions.refute_by_counting(star, Limits(None, 3, 1, "diameter")) is None
     triangle = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
-    assert "all 3 pairs" in (refutations.counting(triangle, Limits(2, None, 1, "diameter")) or "")
-    assert refutations.counting(triangle, Limits(3, None, 1, "diameter")) is None
+    assert "all 3 pairs" in (decisions.refute_by_counting(triangle, Limits(2, None, 1, "diameter")) or "")
+    assert decisions.refute_by_counting(triangle, Limits(3, None, 1, "diameter")) is None
 
 
 @pytest.mark.parametrize("seconds", [0.0, 5.0])
 @pytest.mark.parametrize("cost", [0, 1])
 def test_what_stays_open(monkeypatch: pytest.MonkeyPatch, seconds: float, cost: int) -> None:
     """Without a witness or proof the answer is unknown: with what is known, if every topic must connect."""
-    monkeypatch.setattr(refutations, "counting", lambda *_: None)
-    monkeypatch.setattr(refutations, "by_links", lambda *_: None)
+    monkeypatch.setattr(decisions, "refute_by_counting", lambda *_: None)
+    monkeypatch.setattr(decisions, "refute_by_links", lambda *_: None)
     monkeypatch.setattr(decisions.Limits, "met_by", lambda *_: False)
     slow = Existence("unknown", "", None, 7, 9)
     asked: list[object] = []

@@ -14,7 +14,7 @@ import pytest
 
 from experiments import toy
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.experiments import paper, reproduce, workers
+from meshwright.experiments import paper, reproduce
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def test_several_jobs_give_the_same_tables(tmp_path: Path, monkeypatch: pytest.M
     """Cells computed in other processes are those of this one, and none is computed here."""
     alone = reproduce("toy", tmp_path / "alone", graphs={"friends": {"a": {"x"}}})
     toy.calls.clear()
-    monkeypatch.setattr(workers, "LITTLE", 0.0)
+    monkeypatch.setattr("meshwright.experiments.reproduce.LITTLE", 0.0)
     both = reproduce("toy", tmp_path / "both", graphs={"friends": {"a": {"x"}}}, jobs=2)
     assert (both.computed, toy.calls) == (4, [])
     for name in ("results/toy-fig1.parquet", "figures/toy-fig1.svg"):
@@ -97,7 +97,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["empty", "short", "changed", "other"])
 def test_a_damaged_file_is_named(damage: str, tmp_path: Path) -> None:
-    """Whatever happened to a results file, one line names it and says how to mend it; then it works again."""
+    """Whatever happened to a results file, one line names it and says how to fix it; then it works again."""
     out = tmp_path / "out"
     reproduce("toy", out)
     first, second, *_ = cell_files(out)

@@ -9,7 +9,7 @@ from calls import crowds, examples
 from meshwright import Interest
 from meshwright.greedy import Tuning, rules
 from meshwright.greedy.candidates import everything
-from meshwright.greedy.kernels.owned_rows import give_held_rows
+from meshwright.greedy.kernels.bit_rows import give_held_rows
 from meshwright.greedy.kernels.state import FREE_ROWS, HELD, HOLDING, State
 from meshwright.greedy.level_run import LevelRun, Task
 

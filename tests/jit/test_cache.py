@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import meshwright
-from meshwright.jit import announce, cache, disk_cache
+from meshwright.jit import announce, cache, compiler
 from meshwright.jit.compiler import config
 
 MINE = f"meshwright-{os.getuid()}"
@@ -273,7 +273,7 @@ def test_of_two_processes_one_compiles(place: Path) -> None:
     program = (
         "from numba.core import event\n"
         "from meshwright import Interest, Overlay, verify\n"
-        "from meshwright.jit.disk_cache import SharedCache\n"
+        "from meshwright.jit.compiler import SharedCache\n"
         "pair = Overlay(Interest.from_dict({'a': {'x'}, 'b': {'x'}}), [0], [1], [1])\n"
         "with event.install_recorder('numba:compile') as recorder: verify.verify_overlay(pair)\n"
         "made = [one.data['dispatcher'] for _, one in recorder.buffer if one.is_start]\n"
@@ -292,9 +292,9 @@ def test_of_two_processes_one_compiles(place: Path) -> None:
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
 def test_nobody_waits_forever(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that waited long enough for another one compiles by itself; its callers hear that early."""
-    monkeypatch.setattr(disk_cache, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(compiler, "MOST_SECONDS", 0.1)
     monkeypatch.setattr(config, "CACHE_DIR", str(place / "shared"))
-    one, other = disk_cache.SharedCache(shown), disk_cache.SharedCache(shown)
+    one, other = compiler.SharedCache(shown), compiler.SharedCache(shown)
     heard: list[str] = []
     assert one._take_turn()
     with announce.announce(heard.append):

@@ -158,8 +158,8 @@ def test_stable_keeps_what_it_can(overlay: Overlay, seed: int) -> None:
         all_nodes=range(len(left)),
         all_topics=range(overlay.interest.num_topics),
     )
-    mended = grow(interest, rules.gm, start=overlay_of(interest, sorted(pairs)))
-    new = route(mended, "stable", today=today)
+    repaired = grow(interest, rules.gm, start=overlay_of(interest, sorted(pairs)))
+    new = route(repaired, "stable", today=today)
     check(new)
     for topic, links in enumerate(_sets(old)):
         if len(subscribers(interest, topic)) > 1:

@@ -11,8 +11,7 @@ from meshwright.churn.events import EVENTS, Event, random_churn
 from meshwright.churn.filter_events import FilterEvents
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.repair import COVERS, POLICIES, Policy, Repair
-from meshwright.churn.replay import Replay, happen, replay
-from meshwright.churn.scratch import FromScratch, Scratch
+from meshwright.churn.replay import FromScratch, Replay, Scratch, happen, replay
 
 __all__ = [
     "COVERS",

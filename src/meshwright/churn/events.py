@@ -46,8 +46,8 @@ class Event:
             topics = distinct(topics)
             object.__setattr__(self, "topics", topics)
         if (event in WITH_TOPICS) != bool(topics):
-            mend = "names topics: leave them out" if topics else "names no topic: name at least one"
-            raise InputError(f"{event} of {self.node!r} {mend}")
+            fix = "names topics: leave them out" if topics else "names no topic: name at least one"
+            raise InputError(f"{event} of {self.node!r} {fix}")
 
 
 def distinct(names: Iterable[Name]) -> tuple[Name, ...]:

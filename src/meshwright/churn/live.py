@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from meshwright.names import Name
 
 BATCH = "batch"
-MENDING = ("naive", "shadow")
+REPAIRING = ("naive", "shadow")
 """The policies that do nothing after the repair of a change."""
 
 
@@ -219,7 +219,7 @@ class LiveOverlay:
         A change takes some ten microseconds, so where only the change itself is to be repaired, nothing else
         is done here.
         """
-        if self.policy.name not in MENDING:
+        if self.policy.name not in REPAIRING:
             return self._apply((event,), event.event)
         began, state = working_seconds(), self._state
         change = state.change((event,), _check_event(state, event))
@@ -282,7 +282,7 @@ class LiveOverlay:
             for event in first:
                 state.nodes.remove(event.node)
         candidates, spent = change.candidates, change.nanoseconds / 1e9
-        if not others and policy.name in MENDING:
+        if not others and policy.name in REPAIRING:
             return _Outcome(made, lost, topics, fragments, candidates, spent)
         ends = {*change.made, *change.lost}
         log = [(link, False) for link in lost] + [(link, True) for link in made]
@@ -355,7 +355,7 @@ def _repair_rule(policy: Policy) -> RepairRule:
         window=EVERYBODY if policy.window is None else policy.window,
         rebuild_backups=policy.rebuild_backups,
         newcomers=policy.newcomers,
-        mends=policy.name != "rebuild",
+        repairs=policy.name != "rebuild",
         spares=policy.name == "tidy",
         slack=policy.slack,
     )

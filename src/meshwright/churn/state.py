@@ -14,7 +14,7 @@ from meshwright.arrow import is_text
 from meshwright.churn import allocate
 from meshwright.churn.events import JOIN, UNSUBSCRIBE, Event
 from meshwright.churn.kernels import calls
-from meshwright.churn.kernels.backups import chunks_needed, mend_backups
+from meshwright.churn.kernels.backups import chunks_needed, repair_backups
 from meshwright.churn.kernels.changes import NOT_DONE
 from meshwright.churn.kernels.live_arrays import NODES, TOP, count_topics, link_all, topics_of, unlink_all
 from meshwright.churn.kernels.tidy import MOVED, tidy
@@ -24,8 +24,8 @@ from meshwright.dynamic.mutable_overlay import LINKS
 from meshwright.errors import InputError, first_five
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest, unchecked_from_ids
-from meshwright.jit.addresses import address_table
 from meshwright.jit.announce import working_seconds
+from meshwright.jit.primitives import address_table
 from meshwright.names import name_array
 from meshwright.overlay import Overlay
 
@@ -240,12 +240,12 @@ class LiveState:
         return calls.read_answer(calls.call_join(self._table(), self._rule_numbers, v, topics, fresh))
 
     def _mend_backups(self, queue: Ids, done: int, rule: RepairRule) -> None:
-        """Mend the backups of the nodes of a queue, from a place on."""
+        """Repair the backups of the nodes of a queue, from a place on."""
         while done < len(queue):
             needed = int(chunks_needed(self.arrays, int(queue[done]), rule.coverage))
             self.arrays = live = allocate.with_chunks(self.arrays, needed)
             every_topic = np.full(live.bits.shape[1], -1, dtype=np.int64).view(np.uint64)
-            done = int(mend_backups(live, queue, done, every_topic, rule.coverage, rule, self.work))
+            done = int(repair_backups(live, queue, done, every_topic, rule.coverage, rule, self.work))
 
     def tidy(self, slots: Iterable[int], budget: Budget) -> tuple[list[tuple[Link, bool]], int]:
         """Remove redundant links of nodes that are still there, and relink some nodes.

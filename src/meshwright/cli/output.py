@@ -74,14 +74,14 @@ def notes(lines: Iterable[str]) -> None:
 
 
 def end_if_empty(
-    source: str, subscriptions: int, *, json: bool, mend: str = "name one that has some"
+    source: str, subscriptions: int, *, json: bool, hint: str = "name one that has some"
 ) -> None:
     """End the command with exit code 1 if a source has no subscriptions: there is nothing to answer."""
     from meshwright.cli.exit_codes import ANSWER_IS_NO
 
     if subscriptions:
         return
-    note(f"{source} has no subscriptions: {mend}")
+    note(f"{source} has no subscriptions: {hint}")
     if json:
         answer_json({"source": source, "subscriptions": 0})
     raise typer.Exit(ANSWER_IS_NO)

@@ -342,8 +342,8 @@ def _judged(wishes: Wishes, tried: list[Tried]) -> Advice:
 def _not_proven(what: str, tried: list[Tried]) -> str:
     """Say that no design that was tried does something, and what may help."""
     searched = any(own.plan.algorithm == "best" for own in tried)
-    mend = ": search longer, with more seconds or steps" if searched else ""
-    return f"no design that was tried {what}; it is not proven impossible{mend}"
+    hint = ": search longer, with more seconds or steps" if searched else ""
+    return f"no design that was tried {what}; it is not proven impossible{hint}"
 
 
 def _none_within(wishes: Wishes, tried: list[Tried]) -> str | None:

@@ -16,8 +16,7 @@ from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
-    from meshwright.designs.kernels.arbitrary_links import ArbitraryLinks
-    from meshwright.designs.kernels.random_links import OpenPairs
+    from meshwright.designs.kernels.random_links import ArbitraryLinks, OpenPairs
     from meshwright.greedy.kernels.state import Goal, Links
     from meshwright.interest import Interest
 
@@ -68,7 +67,7 @@ def add_arbitrary_links(
     """Add links drawn uniformly from all pairs that fit, whether they contribute or not."""
     check_whole("max_edges", max_edges)
     check_whole("max_degree", max_degree)
-    from meshwright.designs.kernels.arbitrary_links import ArbitraryLinks, draw_from, draw_links
+    from meshwright.designs.kernels.random_links import ArbitraryLinks, draw_from, draw_links
 
     nodes = interest.num_nodes
     limit = min(limit_of(max_degree), max(nodes - 1, 0))

@@ -11,8 +11,7 @@ import numpy as np
 
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
-from meshwright.greedy.index_phases import PhaseRun
-from meshwright.greedy.index_run import IndexRun
+from meshwright.greedy.index_run import IndexRun, PhaseRun
 from meshwright.greedy.layout import WORD
 from meshwright.greedy.path_choice import (
     EVERY_LEVEL,

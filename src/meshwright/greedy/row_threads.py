@@ -68,7 +68,7 @@ class RowThreads:
 
         The sweep then pauses at the end of what is prepared.
         """
-        from meshwright.greedy.kernels.owned_rows import give_held_rows
+        from meshwright.greedy.kernels.bit_rows import give_held_rows
         from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, NO_STOP, ROW, STOP
 
         cursor = self.sweep.cursor

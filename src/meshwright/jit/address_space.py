@@ -3,6 +3,10 @@
 Some libraries do not raise an error if there is no memory: OpenBLAS tries again for ever while it is loaded,
 Arrow waits for a thread that could not start, and LLVM aborts the process. So with too low a limit they are
 not loaded at all. Without a limit, nothing here does anything.
+
+`_Watch` hooks into imports because no line of ours stands before them: libraries import each other, and how
+much room is needed depends on those that a command comes to. So a command that loads few of them still works
+under a limit that is too low for others.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from meshwright.dynamic.mutable_overlay import (
     set_bit,
     without_lowest,
 )
-from meshwright.greedy.kernels.bit_counters import count_one, keep_largest
+from meshwright.greedy.kernels.bit_rows import count_one, keep_largest
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, any_of, load, nothing, store
 from meshwright.search.fragment_records import LOOSE, TOUCHED, label_of

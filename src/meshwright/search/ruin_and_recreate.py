@@ -24,7 +24,7 @@ WORD = 64
 STEPS_PER_NODE = 4
 """The trees of the topics are planted again after this many steps for each node."""
 MOST_RECORDS = 4096
-"""A ruin that cuts off more nodes, counted once for each topic, is too large to be worth mending."""
+"""A ruin that cuts off more nodes, counted once for each topic, is too large to be worth a repair."""
 
 
 class RuinAndRecreate:

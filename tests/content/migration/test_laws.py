@@ -12,7 +12,7 @@ from meshwright.content import Workload, cost, synthetic
 from meshwright.content.assignment.baselines import random
 from meshwright.content.assignment.incremental_cost import RunningCost
 from meshwright.content.migration import Crash, CrashAt, Migration, Terms, migrate
-from meshwright.content.migration.protocol.broker_state import MIN_SAVING
+from meshwright.content.migration.broker_state import MIN_SAVING
 from meshwright.errors import InputError
 
 

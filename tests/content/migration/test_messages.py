@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshwright.content.migration.protocol import messages
-from meshwright.content.migration.protocol.messages import (
+from meshwright.content.migration import messages
+from meshwright.content.migration.messages import (
     MESSAGE_TYPES,
     Branch,
     Envelope,

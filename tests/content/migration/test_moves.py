@@ -7,11 +7,10 @@ import pytest
 
 from meshwright.content import Workload
 from meshwright.content.migration import Terms
-from meshwright.content.migration.protocol.broker_state import GENERATION, BrokerState, LocalUser
-from meshwright.content.migration.protocol.delivery import ChannelTrees
-from meshwright.content.migration.protocol.messages import Message, Move, Refused, RequestToMove
-from meshwright.content.migration.protocol.moves import Handover, MoveRequests
-from meshwright.content.migration.protocol.publications import Publications
+from meshwright.content.migration.broker_state import GENERATION, BrokerState, LocalUser
+from meshwright.content.migration.delivery import ChannelTrees, Publications
+from meshwright.content.migration.messages import Message, Move, Refused, RequestToMove
+from meshwright.content.migration.moves import Handover, MoveRequests
 
 USERS, BROKERS = 6, 2
 

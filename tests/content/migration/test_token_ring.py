@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from meshwright.content.migration.protocol.messages import Move, Token, TokenReport
-from meshwright.content.migration.protocol.token_ring import TokenObserver, TokenRing
+from meshwright.content.migration.broker_state import TokenObserver
+from meshwright.content.migration.messages import Move, Token, TokenReport
+from meshwright.content.migration.moves import TokenRing
 
 PAUSE = 0.5
 

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import seeds
-from meshwright.designs.exact.cuts import Cuts
 from meshwright.designs.exact.problem import Clock, problem_of
-from meshwright.designs.exact.relaxation import Relaxation, round_values
+from meshwright.designs.exact.relaxation import Cuts, Relaxation, round_values
 from meshwright.designs.exact.solve import highest_degree
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from calls import seeds
 from meshwright.designs.exact import solve as solver
-from meshwright.designs.exact.cuts import Cuts
 from meshwright.designs.exact.problem import Clock, Incumbent, problem_of
+from meshwright.designs.exact.relaxation import Cuts
 from meshwright.designs.exact.solve import Outcome, best_among
 from meshwright.interest import Interest
 from meshwright.measure import components

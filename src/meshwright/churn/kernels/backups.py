@@ -155,7 +155,7 @@ def chunks_needed(live: LiveArrays, v: Int, coverage: Int) -> Int:
 
 
 @compiled
-def mend_backups(
+def repair_backups(
     live: LiveArrays, queue: Ids, first: Int, doubtful: Bits, times: Int, rule: RepairRule, work: Ids
 ) -> Int:
     """Patch the backups of each node of a queue, from the `first` on, or build them again.

@@ -1,7 +1,7 @@
 """The way in from Python to changes: few arguments, one array as the answer, and a check of room.
 
 A change takes some ten microseconds. Handing thirty arrays to a kernel, and some back, would take as long
-again. So the state comes as a table of addresses (`jit.addresses`), the rule as an array of numbers, and the
+again. So the state comes as a table of addresses (`jit.primitives`), the rule as an array of numbers, and the
 answer is one array of integers, which `read_answer` reads.
 
 If there is too little room, nothing is changed and `Answer.done` says what is missing.
@@ -18,8 +18,8 @@ from meshwright.churn.kernels.live_arrays import NODES, TOP, LiveArrays, RepairR
 from meshwright.dynamic.fragments import Groups
 from meshwright.dynamic.link_lists import chunks_for
 from meshwright.dynamic.mutable_overlay import LINKS, SPARE
-from meshwright.jit.addresses import bits_at, ids_at, offsets_at
 from meshwright.jit.compiler import compiled, helper, inner
+from meshwright.jit.primitives import bits_at, ids_at, offsets_at
 
 if TYPE_CHECKING:
     from meshwright.arrays import Floats, Ids, Int, Offsets
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
     topics: list[int]
     """The topics that nodes gave up."""
     queue: list[int]
-    """The nodes whose backups have to be mended."""
+    """The nodes whose backups need a repair."""
     done: int
     """How many of the queue are done; the rest needs more chunks. `NOT_DONE` if nothing was changed, because
     the list of a topic is full; `NO_ROOM` if there is too little room for something else."""
@@ -135,7 +135,7 @@ def rule_at(numbers: Floats) -> RepairRule:
         window=int(numbers[5]),
         rebuild_backups=numbers[6] != 0,
         newcomers=numbers[7] != 0,
-        mends=numbers[8] != 0,
+        repairs=numbers[8] != 0,
         spares=numbers[9] != 0,
         slack=int(numbers[10]),
     )

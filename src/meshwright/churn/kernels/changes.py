@@ -1,4 +1,4 @@
-"""Each kind of change from beginning to end: change the state, find the damage, mend it, mend the backups.
+"""Each kind of change from beginning to end: change the state, find and repair the damage, repair backups.
 
 `join` also takes new topics of a node that is there, `leave` takes several nodes at once. Before a change and
 after it, every topic is connected, backups hold what `backups` says, and all working memory is blank.
@@ -14,14 +14,14 @@ from meshwright.churn.kernels.backups import (
     FEW,
     back_up_rare_topics,
     build,
-    mend_backups,
     patch,
     release_backups,
     release_primaries,
     release_strangers,
+    repair_backups,
 )
 from meshwright.churn.kernels.damage import FRAGMENTS, find_damage, isolate
-from meshwright.churn.kernels.greedy_step import NO_LIMIT, mend
+from meshwright.churn.kernels.greedy_step import NO_LIMIT, link_until_repaired
 from meshwright.churn.kernels.live_arrays import (
     NODES,
     add_topic,
@@ -43,8 +43,8 @@ from meshwright.churn.kernels.shadows import (
 )
 from meshwright.dynamic.link_lists import list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE
-from meshwright.jit.clock import nanoseconds
 from meshwright.jit.compiler import helper, inner
+from meshwright.jit.primitives import nanoseconds
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int
@@ -75,7 +75,7 @@ class Change(NamedTuple):
     fragments: Int
     """How many fragments there were to join, over all topics."""
     queue: Ids
-    """The nodes whose backups have to be mended."""
+    """The nodes whose backups need a repair."""
     done: Int
     """How many of the queue are done; the rest needs more chunks. `NOT_DONE` if nothing was changed."""
     topics: Ids
@@ -97,13 +97,14 @@ class Losses(NamedTuple):
 
 @helper
 def repair(live: LiveArrays, damage: Damage, shadows: Ids, rule: RepairRule) -> tuple[Ids, Step]:
-    """Mend the damage, and return the links added."""
+    """Repair the damage, and return the links added."""
     if rule.everybody:
         forget_rows(live, shadows)
         shadows = gather_everybody(live, damage)
     cap = soft_cap(live, rule.slack) if rule.spares else np.int64(NO_LIMIT)
     began = nanoseconds()
-    made, _ = mend(live, damage, shadows, rule.k, rule.local, cap, rule.spares, NO_LIMIT if rule.mends else 0)
+    most = NO_LIMIT if rule.repairs else 0
+    made, _ = link_until_repaired(live, damage, shadows, rule.k, rule.local, cap, rule.spares, most)
     step = Step(np.int64(len(shadows)), np.int64(nanoseconds() - began))
     forget_rows(live, shadows)
     return made, step
@@ -211,7 +212,7 @@ def leave(live: LiveArrays, groups: Groups, gone: Ids, rule: RepairRule, work: I
     made, step = repair(live, damage, shadows, rule)
     # Alg. 8. Each node that left may have covered a topic once.
     waiting = queue[: keep_distinct(live, queue[:queued])]
-    done = mend_backups(live, waiting, np.int64(0), held, np.int64(len(gone)), rule, work)
+    done = repair_backups(live, waiting, np.int64(0), held, np.int64(len(gone)), rule, work)
     return Change(made, losses.links[:links], damage.tally[FRAGMENTS], waiting, done, list_bits(held), step)
 
 
@@ -243,6 +244,6 @@ def unsubscribe(live: LiveArrays, groups: Groups, v: Int, topics: Ids, rule: Rep
     made, step = repair(live, damage, shadows, rule)
     queue = np.empty(live.primary_count[v], dtype=np.int32)
     queue = queue[: release_strangers(live, v, old, queue, work)]
-    done = mend_backups(live, queue, np.int64(0), old, np.int64(1), rule, work)
+    done = repair_backups(live, queue, np.int64(0), old, np.int64(1), rule, work)
     no_links = np.empty((0, 2), dtype=np.int32)
     return Change(made, no_links, damage.tally[FRAGMENTS], queue, done, topics, step)

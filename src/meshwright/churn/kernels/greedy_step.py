@@ -248,10 +248,10 @@ def add_links(
 
 
 @helper
-def mend(
+def link_until_repaired(
     live: LiveArrays, damage: Damage, shadows: Ids, k: float, local: bool, cap: Int, soft: bool, most: Int
 ) -> tuple[Ids, bool]:
-    """Link candidates until the damage is mended; return the links added, and whether it is mended.
+    """Link candidates until the damage is repaired; return the links added, and whether it is.
 
     `shadows` are the candidates, ascending and numbered in `live.row`. The maximum degree in Low-ODA's rule
     is that of the overlay, or with `local` that of the candidates. At most `most` links are added. No node

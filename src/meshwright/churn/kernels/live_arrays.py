@@ -102,8 +102,8 @@ class RepairRule(NamedTuple):
     """Whether a node that loses a backup chooses all its backups again."""
     newcomers: bool
     """Whether a newcomer becomes a backup of nodes whose topics have too few others."""
-    mends: bool
-    """Whether damage is mended; if not, the caller designs the overlay from scratch."""
+    repairs: bool
+    """Whether damage is repaired; if not, the caller designs the overlay from scratch."""
     spares: bool
     """Whether nodes with many links get another one only where there is no other way: the tidy policy."""
     slack: int

@@ -1,7 +1,7 @@
 """The tidy policy, after a repair: remove redundant links, then relink a few nodes so that degrees stay low.
 
 Shadow repair only adds links, so degrees creep up over many changes. `tidy` prunes the links of the nodes
-that the repair touched. Then it tries to relink some nodes: it removes links of a node, mends the damage by
+that the repair touched. Then it tries to relink some nodes: it removes links of a node, repairs the damage by
 the greedy step, and keeps the result if there are fewer links, or as many with degrees about as even.
 
 The work is bounded: `Budget.steps` tries, and at most `Budget.moves` links removed or moved.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.churn.kernels.damage import find_damage
-from meshwright.churn.kernels.greedy_step import mend
+from meshwright.churn.kernels.greedy_step import link_until_repaired
 from meshwright.churn.kernels.live_arrays import TOP, count_degree, link, unlink
 from meshwright.churn.kernels.shadows import add_partners, gather, soft_cap
 from meshwright.dynamic.fragments import prune
@@ -158,7 +158,7 @@ def relink(
     for u in gone:
         before += 2 * np.int64(live.degree[u]) + 1
     damage = find_damage(live, groups, ends, lost, False)
-    made, whole = mend(live, damage, shadows, rule.k, True, cap, False, count)
+    made, whole = link_until_repaired(live, damage, shadows, rule.k, True, cap, False, count)
     better = whole and (len(made) < count or squared_degrees(live, shadows) <= before + TOLERANCE)
     moved = count - count_returned(made, x, gone)
     for v in shadows:

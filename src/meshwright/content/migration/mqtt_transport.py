@@ -2,6 +2,7 @@
 
 Every agent is an MQTT client. A broker agent leaves a last will, which the MQTT broker sends to all agents
 when the connection breaks. That is how agents learn of a crash, after everything that the broker has sent.
+To break a connection, another client connects under the same name: the MQTT broker then drops the first.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.brokers.processes import CONFIGURATION, Brokers, free_ports
-from meshwright.content.migration.protocol.messages import Message, decode, encode
+from meshwright.content.migration.messages import Message, decode, encode
 from meshwright.content.migration.transport import CHECK_INTERVAL, Transport
 from meshwright.errors import InputError, MissingDependencyError
 
@@ -56,18 +57,14 @@ class MqttTransport(Transport):
     def __init__(self, port: int, num_brokers: int, on_send: Callable[[int, int, Message], None]) -> None:
         super().__init__(asyncio.get_running_loop(), on_send)
         self._port, self._num_brokers = port, num_brokers
-        self._clients: dict[int, aiomqtt.Client] = {}
         self._outgoing: dict[int, asyncio.Queue[tuple[int, bytes] | None]] = {}
         """Each agent's outgoing messages; None ends its client."""
 
     def kill(self, broker: int) -> None:
-        """Cut a broker's connection without a disconnect message."""
+        """Let a broker's connection break without a disconnect message."""
         self.unnotified += sum(address not in self.dead for address in self._agents) - 1
         self.dead.add(broker)
         self._outgoing[broker].put_nowait(None)
-        connection = self._clients[broker]._client.socket()
-        if isinstance(connection, socket.socket):
-            connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Let all clients end. Cancelling them does not work: a client that publishes may ignore it."""
@@ -78,23 +75,30 @@ class MqttTransport(Transport):
         """Run an agent's client until the agent crashes or the run is over."""
         import aiomqtt
 
-        will = aiomqtt.Will(DOWN, str(address), AT_LEAST_ONCE) if address < self._num_brokers else None
         self._outgoing[address] = asyncio.Queue()
-        nodelay = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
-        options: Any = {"identifier": f"meshwright-{address}", "will": will, "socket_options": nodelay}
         try:
-            async with aiomqtt.Client("127.0.0.1", self._port, **options) as client:
-                self._clients[address] = client
+            async with self._client(address) as client:
                 await client.subscribe([(INBOX.format(address), AT_LEAST_ONCE), (DOWN, AT_LEAST_ONCE)])
                 on_connected()
                 receiving = asyncio.create_task(self._receive(address, client))
                 receiving.add_done_callback(lambda _: self._outgoing[address].put_nowait(None))
                 await self._publish(address, client)
-                if not receiving.cancel():
+                if address in self.dead:
+                    async with self._client(address):  # the MQTT broker drops the first client
+                        await receiving
+                elif not receiving.cancel():
                     receiving.result()
         except aiomqtt.MqttError:
             if address not in self.dead:
                 raise
+
+    def _client(self, address: int) -> aiomqtt.Client:
+        import aiomqtt
+
+        will = aiomqtt.Will(DOWN, str(address), AT_LEAST_ONCE) if address < self._num_brokers else None
+        nodelay = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
+        options: Any = {"identifier": f"meshwright-{address}", "will": will, "socket_options": nodelay}
+        return aiomqtt.Client("127.0.0.1", self._port, **options)
 
     def _transmit(self, sender: int, to: int, message: Message) -> None:
         self._outgoing[sender].put_nowait((to, encode(sender, message)))
@@ -102,7 +106,7 @@ class MqttTransport(Transport):
     async def _receive(self, address: int, client: aiomqtt.Client) -> None:
         async for received in client.messages:
             if address in self.dead:
-                return
+                continue
             agent, payload = self._agents[address], received.payload
             assert isinstance(payload, bytes)
             if str(received.topic) == DOWN:
@@ -192,7 +196,7 @@ async def _run(simulation: Simulation, port: int, on_tick: Callable[[float, int]
 def is_closed_socket(error: BaseException | None) -> bool:
     """Return whether the loop was asked to watch a socket that is closed by now.
 
-    This happens when a connection is cut while its client has something to write: the client asks the loop to
+    This happens when a connection breaks while its client has something to write: the client asks the loop to
     watch the socket, and the loop does so only in its next iteration.
     """
     return isinstance(error, OSError) and error.errno == errno.EBADF

@@ -10,7 +10,7 @@ import numpy as np
 
 from meshwright.content.assignment.cost import cost
 from meshwright.content.assignment.incremental_cost import RunningCost
-from meshwright.content.migration.protocol.messages import stored_name
+from meshwright.content.migration.messages import stored_name
 from meshwright.content.migration.simulation import Simulation
 from meshwright.content.migration.terms import CrashAt, Terms
 from meshwright.errors import InputError
@@ -248,7 +248,7 @@ def migrate(
             progress(messages, share, f"{time:.1f} s, {samples[-1].delivered:,} delivered")
 
     if transport == "asyncio":
-        from meshwright.content.migration.local_transport import run_local
+        from meshwright.content.migration.transport import run_local
 
         return migration_of(simulation, run_local(simulation, sample), samples)
     from meshwright.content.migration.mqtt_transport import run_mqtt

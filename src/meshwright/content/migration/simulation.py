@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.content.migration.protocol.broker import BrokerAgent
-from meshwright.content.migration.protocol.broker_state import profiles_of
-from meshwright.content.migration.protocol.messages import Message, Move, Replicate
-from meshwright.content.migration.protocol.token_ring import TokenObserver
-from meshwright.content.migration.protocol.user import UserAgent
+from meshwright.content.migration.agents import BrokerAgent, UserAgent
+from meshwright.content.migration.broker_state import TokenObserver, profiles_of
+from meshwright.content.migration.messages import Message, Move, Replicate
 from meshwright.content.migration.terms import Crash, CrashAt, Terms
 from meshwright.content.migration.transport import Connection
 

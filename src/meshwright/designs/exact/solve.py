@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from meshwright import measure
-from meshwright.designs.exact.cuts import Cuts
 from meshwright.designs.exact.problem import CLOSE, Clock, Incumbent, Problem, problem_of
 from meshwright.designs.exact.relaxation import (
+    Cuts,
     Point,
     Relaxation,
     degree_rows,

@@ -1,8 +1,11 @@
 """Does some overlay exist? The decision questions of podc07: TCO(k) and SOC(d, C).
 
 Both questions are NP-hard. The answer is `yes` with an overlay as a witness, `no` with a proof, or `unknown`.
-Witnesses come from all designs and from a few plain shapes. Proofs come from `refutations`, from certified
-prices, and on small instances from the exact design.
+Witnesses come from all designs and from a few plain shapes. Proofs come from counting, from certified prices,
+and on small instances from the exact design.
+
+Nodes that share a topic must reach each other, so must those that share one with these, and so on: each
+*cluster* of the interest lies in one piece of any overlay with a finite routing cost.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from meshwright import bounds, measure
 from meshwright.designs.exact.problem import Clock
 from meshwright.designs.exact.solve import solve
-from meshwright.designs.existence import refutations, witnesses
+from meshwright.designs.existence import witnesses
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
+
 
 RoutingCost: TypeAlias = Literal["filtering", "diameter"]
 
@@ -166,7 +170,7 @@ def _decide(
 ) -> Existence:
     """Try quick proofs, quick witnesses, prices, and then what takes time."""
     clock = Clock(seconds)
-    proof = refutations.counting(interest, limits)
+    proof = refute_by_counting(interest, limits)
     if proof is not None:
         return Existence("no", f"no: {proof}")
     best: int | None = None
@@ -178,7 +182,7 @@ def _decide(
         interest, effort="full" if seconds else "first", seconds=clock.left, progress=progress
     )
     least = prices.bound
-    proof = refutations.by_links(interest, limits, least)
+    proof = refute_by_links(interest, limits, least)
     if proof is not None:
         return Existence("no", f"no: {proof}, as certified prices prove", None, least, best)
     if limits.connected and seconds:
@@ -261,3 +265,71 @@ def _open(limits: Limits, least: int, best: int | None) -> str:
         fewest = counted(least, "link")
         return f"unknown: connecting every topic takes at least {fewest}{found}; give more --seconds"
     return "unknown: no overlay found satisfies both limits, and no proof excludes all"
+
+
+def refute_by_counting(interest: Interest, limits: Limits) -> str | None:
+    """Return why no overlay is within the limits, by counting nodes; None if counting does not tell."""
+    clusters = witnesses.clusters(interest)
+    largest = max(map(len, clusters), default=1)
+    needed = interest.num_nodes - len(clusters)
+    if limits.links is not None and needed > limits.links:
+        return f"nodes that share topics need {counted(needed, 'link')} or more to reach each other at all"
+    # Two nodes in one piece have a link each; of three, one has two.
+    least = min(largest - 1, 2)
+    if limits.degree is not None and limits.degree < least:
+        links = counted(least, "link")
+        return f"{largest:,} nodes must reach each other, so that some node has {links} or more"
+    if limits.measure == "diameter":
+        return _too_far(interest, limits)
+    return None
+
+
+def _too_far(interest: Interest, limits: Limits) -> str | None:
+    """Return why some node cannot reach all that share a topic with it in time."""
+    counts = witnesses.partner_counts(interest)
+    if counts is None or not counts.any():
+        return None
+    busiest = int(counts.argmax())
+    name, most = interest.node_names[busiest].as_py(), int(counts[busiest])
+    if limits.cost == 0:
+        return f"{name!r} shares a topic with another node, and no two nodes are 0 links apart"
+    if limits.cost == 1:
+        # The pairs that share a topic are needed, and enough: the question is decided.
+        if limits.degree is not None and most > limits.degree:
+            return f"{name!r} must be linked to each of the {most:,} nodes that share a topic with it"
+        if limits.links is not None and counts.sum() // 2 > limits.links:
+            return f"all {counts.sum() // 2:,} pairs that share a topic must be linked"
+        return None
+    if limits.degree is None:
+        return None
+    # Moore's bound: in C steps, d links per node lead to d·(1 + (d − 1) + … + (d − 1)^(C−1)) nodes.
+    reached, ring = 0, limits.degree
+    for _ in range(limits.cost):
+        reached += ring
+        ring *= limits.degree - 1
+        if reached >= most or ring == 0:
+            break
+    if reached < most:
+        nodes, links = counted(reached, "node"), counted(limits.cost, "link")
+        return f"{name!r} reaches {nodes} at most within {links}, and needs {most:,}"
+    return None
+
+
+def refute_by_links(interest: Interest, limits: Limits, least: int) -> str | None:
+    """Return why no overlay is within the limits, if connecting every topic takes at least `least` links.
+
+    Relays save links. A topic's tree with r relays of degree d or less falls into r·(d − 1) + 1 pieces of
+    subscribers at most when they are removed. So r·(d − 1) more links connect the topic without relays, and
+    an overlay with a filtering cost of C has at least `least` − C·(d − 1) links.
+    """
+    if limits.measure != "filtering":
+        return None
+    nodes = interest.num_nodes
+    widest = max(nodes - 1 if limits.degree is None else limits.degree, 1)
+    needed = least - limits.cost * (widest - 1)
+    if limits.links is not None and needed > limits.links:
+        return f"any such overlay has {counted(needed, 'link')} or more"
+    if limits.degree is not None and 2 * needed > limits.degree * nodes:
+        links = counted(needed, "link")
+        return f"any such overlay has {links} or more, {2 * needed / nodes:.2f} per node on average"
+    return None

@@ -18,10 +18,10 @@ import numpy as np
 
 from meshwright.arrays import NOTHING, ONE, SIX
 from meshwright.designs.kernels.topic_rows import unite, without
-from meshwright.greedy.kernels.bit_counters import add_rows, count_one, keep_largest, list_marked
+from meshwright.greedy.kernels.bit_rows import add_rows, count_one, keep_largest, list_marked
 from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.jit.primitives import below
 from meshwright.jit.simd import lowest_bit, place_of, popcount, prefetch
-from meshwright.jit.xorshift import below
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.bit_counters import block
+from meshwright.greedy.kernels.bit_rows import block
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, load, nothing, ones, store, total
 

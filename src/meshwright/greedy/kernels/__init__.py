@@ -9,7 +9,7 @@ The state:
 
 The picker by contribution, in levels:
 
-- `bit_counters`: bit rows over nodes summed into bit-sliced counters, and the largest counts;
+- `bit_rows`: bit rows over nodes, summed into bit-sliced counters, and the largest counts;
 - `rows`: the window of a row, rebuilt for all v at once by these counters;
 - `sweep`: the descent through the levels, and the main loop of the rules.
 
@@ -17,7 +17,7 @@ The same by lists, where few pairs share three topics:
 
 - `index`: pairs listed by the topics they share, level by level;
 - `pair_order`: listed pairs sorted, on several threads;
-- `listed_pairs`: listed pairs checked, and linked in order.
+- `listed_pairs`: listed pairs checked, and linked in order; the last level, which needs no list.
 
 The pickers by value:
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.owned_rows import close, fill_topic_bits, free_row, give_row, hold
+from meshwright.greedy.kernels.bit_rows import close, fill_topic_bits, free_row, give_row, hold
 from meshwright.greedy.kernels.pair_counts import uncount_pairs
 from meshwright.greedy.kernels.state import HOLDING, MERGES
 from meshwright.jit.compiler import inlined, inner, kernel

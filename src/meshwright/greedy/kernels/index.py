@@ -13,7 +13,7 @@ that are added later can only lower contributions: `listed_pairs` checks each pa
   each one is listed once.
 - Level 2: `list_by_two`. Most nodes are in the largest component of most topics by then, and two nodes that
   both are do not differ. The bucket is divided by this, and only pairs that can differ are compared.
-- Level 1 needs no list: see `single_topics`.
+- Level 1 needs no list: see `take_singles`.
 """
 
 from __future__ import annotations

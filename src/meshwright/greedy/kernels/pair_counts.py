@@ -8,6 +8,9 @@ components. Two subscribers of a topic are counted once and uncounted once, when
 all updates together cost O(Σ n_t²) over the light topics, and one pair is read in O(1).
 
 Row u holds its counts from the word of node u + 1 on, so that 64 bytes of it match a word of the bit rows.
+
+`count_shared` stands on its own: it counts how many topics a few nodes share with all others, to estimate how
+long lists of pairs would be.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import bits_of_bytes
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Int
+    from meshwright.arrays import Bits, Ids, Int, Offsets
     from meshwright.greedy.kernels.state import State
+
 
 LARGEST = 255
 """The largest count that a byte holds."""
@@ -86,3 +90,35 @@ def slice_pairs(state: State, slices: Bits, u: Int, low: np.uint64, high: np.uin
         top += 1
     state.tally[WORK] += 8 * np.int64(high - low)
     return bound, top
+
+
+@kernel
+def count_shared(
+    node_ptr: Offsets,
+    topic_ptr: Offsets,
+    node_topics: Ids,
+    topic_nodes: Ids,
+    drawn: Ids,
+    shared: Ids,
+    met: Ids,
+    pairs: Offsets,
+) -> None:
+    """Add to `pairs[c]` the pairs of a drawn node and another one that share c ≥ 1 topics.
+
+    `shared` and `met` are working memory by node; `shared` is 0 between nodes. Each subscription of a drawn
+    node costs the subscribers of its topic.
+    """
+    for number in range(len(drawn)):
+        u = np.int64(drawn[number])
+        others = 0
+        for i in range(node_ptr[u], node_ptr[u + 1]):
+            topic = np.int64(node_topics[i])
+            for slot in range(topic_ptr[topic], topic_ptr[topic + 1]):
+                v = np.int64(topic_nodes[slot])
+                # Written in any case, kept if v is met for the first time: without a branch.
+                met[others] = v
+                others += int((shared[v] == 0) & (v != u))
+                shared[v] += int(v != u)
+        for i in range(others):
+            pairs[shared[met[i]]] += 1
+            shared[met[i]] = 0

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.bit_counters import (
+from meshwright.greedy.kernels.bit_rows import (
     add_rows,
     at_least,
     block_of,

@@ -71,8 +71,8 @@ def _column_place(names: Sequence[str], column: str, needed: bool, what: str, so
     from meshwright.store.interest_files import DELIMITERS
 
     mark = next((known for known in DELIMITERS if len(names) == 1 and known in names[0]), None)
-    mend = f"name the right one with --{what}" if mark is None else f"add --delimiter {DELIMITERS[mark]}"
-    raise InputError(f"no column {column!r} in {source}; the columns are {first_five(names)}: {mend}")
+    fix = f"name the right one with --{what}" if mark is None else f"add --delimiter {DELIMITERS[mark]}"
+    raise InputError(f"no column {column!r} in {source}; the columns are {first_five(names)}: {fix}")
 
 
 def read_layout(path: str, reading: Reading) -> Layout | None:

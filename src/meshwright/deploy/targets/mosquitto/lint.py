@@ -1,4 +1,4 @@
-"""What is wrong with existing configurations: each finding with its place and a way to mend it."""
+"""What is wrong with existing configurations: each finding with its place and a way to fix it."""
 
 from __future__ import annotations
 

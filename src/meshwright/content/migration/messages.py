@@ -69,7 +69,7 @@ class Move(NamedTuple):
     """An entry of the move log: from now on, the user belongs to the broker."""
 
     version: int
-    """Unique and increasing; see `move_log`."""
+    """Unique and increasing; see `MoveLog`."""
     user: int
     """The user."""
     broker: int

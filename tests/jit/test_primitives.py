@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meshwright.jit.addresses import address_table
+from meshwright.jit.primitives import address_table
 
 
 def test_a_table_has_addresses_and_shapes() -> None:

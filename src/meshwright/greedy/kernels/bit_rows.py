@@ -1,11 +1,15 @@
-"""Bit-sliced counters over nodes: carry-save adders that fill them, and selection of the largest counts.
+"""Bit rows over nodes: which topics and components own one, and their sums in bit-sliced counters.
 
-The count of node v is spread over *slices*: bit v of slice k has the value 2^k. So one instruction works on
-the counters of 512 nodes, a block of eight words. Adding r bit rows of w words costs about r·w/8 block
-additions, selecting the largest counts one pass over the slices.
+There is a row for each heavy topic, and one for what is outside each of its large components. A component
+gets its row when it becomes large. While other threads read bit rows it has to wait for it: a row that got a
+new owner meanwhile would say too little of the old one.
 
-Everything works on the words from `low` to `high`, in whole blocks: from the block of `low` on. So a mask
-must be empty between the beginning of that block and `low`; counters there may hold anything.
+Rows are summed by carry-save adders. The count of node v is spread over *slices*: bit v of slice k has the
+value 2^k. So one instruction works on the counters of 512 nodes, a block of eight words. Adding r bit rows of
+w words costs about r·w/8 block additions, selecting the largest counts one pass over the slices.
+
+Sums work on the words from `low` to `high`, in whole blocks: from the block of `low` on. So a mask must be
+empty between the beginning of that block and `low`; counters there may hold anything.
 """
 
 from __future__ import annotations
@@ -15,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.jit.compiler import inlined, inner
+from meshwright.greedy.kernels.state import FREE_ROWS, HELD, HOLDING
+from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, any_of, load, lowest_bit, nothing, ones, store, total
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int
-    from meshwright.greedy.kernels.state import Rows, Scratch
+    from meshwright.greedy.kernels.state import Rows, Scratch, State
 
 
 @inlined
@@ -216,3 +221,79 @@ def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level:
                 more = more | (same & digit)
                 same = same & ~digit
         store(scratch.above, j, more | same)
+
+
+@inner
+def give_row(state: State, topic: Int, component: Int) -> None:
+    """Give a component that has become large its bit row "topic minus component", if one is free.
+
+    Without one, the rows of its members count the component's own members too: counts are then upper bounds.
+    """
+    free = state.tally[FREE_ROWS]
+    if free == 0:
+        return
+    row = state.free_rows[free - 1]
+    state.tally[FREE_ROWS] = free - 1
+    source, target = state.bits[state.topic_row[topic]], state.bits[row]
+    for j in range(np.uint64(len(target))):
+        target[j] = source[j]
+    slot = component
+    while True:
+        v = np.uint64(state.topic_nodes[slot])
+        target[v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
+        state.node_row[state.entry[slot]] = row
+        slot = state.following[slot]
+        if slot == component:
+            break
+
+
+@inlined
+def hold(state: State, component: Int) -> None:
+    """Let a component that has become large wait for its bit row: threads read bit rows now."""
+    held = state.tally[HELD]
+    if held < len(state.held):
+        state.held[held] = component
+        state.tally[HELD] = held + 1
+
+
+@kernel
+def give_held_rows(state: State, holding: bool) -> None:
+    """Give the components that wait for a bit row theirs, and say whether others must wait from now on."""
+    for i in range(state.tally[HELD]):
+        component = np.int64(state.held[i])
+        entry = state.entry[component]
+        topic = np.int64(state.node_topics[entry])
+        # It may have been merged since, have its row by now, or be all of its topic.
+        if state.node_label[entry] == component and state.node_row[entry] == state.topic_row[topic]:
+            give_row(state, topic, component)
+    state.tally[HELD] = 0
+    state.tally[HOLDING] = holding
+
+
+@inner
+def free_row(state: State, row: Int) -> None:
+    """Put a bit row back on the stack: its component was merged into another, or is all of its topic."""
+    state.free_rows[state.tally[FREE_ROWS]] = row
+    state.tally[FREE_ROWS] += 1
+
+
+@inner
+def close(state: State, component: Int) -> None:
+    """Give all entries of a connected topic the empty bit row: it contributes nothing any more."""
+    slot = component
+    while True:
+        state.node_row[state.entry[slot]] = 0
+        slot = state.following[slot]
+        if slot == component:
+            break
+
+
+@inner
+def fill_topic_bits(state: State, first: Int, end: Int) -> None:
+    """Set the bit rows of the heavy topics in a range."""
+    for topic in range(first, end):
+        row = state.topic_row[topic]
+        if row >= 0:
+            for slot in range(state.topic_ptr[topic], state.topic_ptr[topic + 1]):
+                v = np.uint64(state.topic_nodes[slot])
+                state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)

@@ -16,7 +16,7 @@ import numpy as np
 
 from meshwright.arrays import frozen
 from meshwright.content.assignment.incremental_cost import RunningCost
-from meshwright.content.migration.protocol.messages import Envelope, Message, Move, UserProfile
+from meshwright.content.migration.messages import Envelope, Message, Move, UserProfile
 from meshwright.content.migration.terms import Terms
 from meshwright.content.migration.transport import Connection
 from meshwright.content.model.workload import Workload
@@ -109,6 +109,22 @@ class MoveLog:
     def _append(self, move: Move) -> None:
         self.running_cost.move(move.user, move.broker)
         self.moves.append(move)
+
+
+class TokenObserver:
+    """Callbacks for an observer outside the protocol; by default, they do nothing."""
+
+    def move_logged(self, move: Move) -> None:
+        """Note that a move was appended to the log."""
+
+    def token_received(self) -> None:
+        """Note that a broker has received the token."""
+
+    def token_replaced(self, moves: int) -> None:
+        """Note that a lost token was replaced, with a log of this many moves."""
+
+    def token_stopped(self) -> None:
+        """Note that no move pays any more."""
 
 
 @dataclass
