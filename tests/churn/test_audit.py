@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from meshwright.churn import LiveOverlay, Policy
-from meshwright.churn.audit import audit
 from meshwright.churn.kernels.live_arrays import NODES, TOP, link_all, unlink_all
 from meshwright.churn.state import LiveState
+from meshwright.churn.state_arrays import audit
 from meshwright.dynamic.link_lists import CHUNK, FULL
 from meshwright.dynamic.mutable_overlay import LINKS, SPARE
 from meshwright.greedy import grow, rules
@@ -274,7 +274,7 @@ def test_only_nodes_have_topics() -> None:
     live.member_length[topic] = live.subscribers[topic] = 1
     with pytest.MonkeyPatch.context() as patch:
         # Such a state has no overlay to measure.
-        patch.setattr("meshwright.churn.audit._connected", lambda _: iter(()))
+        patch.setattr("meshwright.churn.state_arrays._connected", lambda _: iter(()))
         assert audit(state) == ("a slot without a node has topics",)
 
 

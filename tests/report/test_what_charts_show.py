@@ -16,7 +16,7 @@ from meshwright.content import ContentPlan, Workload, assign, synthetic
 from meshwright.content.assignment.cost import cost, link_traffic
 from meshwright.designs.plan import Plan
 from meshwright.report import churn
-from meshwright.report.charts import MOST_NAMES, ccdf_chart, federation_picture
+from meshwright.report.charts import MOST_NAMES, ccdf_chart, federation_picture, trade_off
 from meshwright.report.content import (
     _points_from_distances,
     _positions,
@@ -34,7 +34,6 @@ from meshwright.report.plan_charts import (
     support_chart,
 )
 from meshwright.report.sheet import COLOURS
-from meshwright.report.trade_off_chart import trade_off
 
 
 def points(line: Any) -> list[tuple[Any, Any]]:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from meshwright.workloads import draw as drawing
+from meshwright.workloads import distributions as drawing
 from meshwright.workloads import exponential_popularity, uniform_popularity, zipf_popularity
-from meshwright.workloads.draw import below, draw, earliest, fixed_point, minus_log
+from meshwright.workloads.distributions import below, draw, earliest, fixed_point, minus_log
 
 POPULARITIES = {
     "zipf": zipf_popularity(6, 2.0),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.workloads import WORKLOADS, Sizes, synthetic, unif, uniform_popularity, zipf_popularity
-from meshwright.workloads.draw import below, draw_independently, fixed_point, inclusion
+from meshwright.workloads.distributions import below, draw_independently, fixed_point, inclusion
 
 weights = st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any)
 

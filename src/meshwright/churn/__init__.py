@@ -7,8 +7,7 @@ Repair(batch c, a: 1 link added, 1 removed)
 """
 
 from meshwright.churn.chaos import RepairCost, Scenario, chaos
-from meshwright.churn.events import EVENTS, Event, random_churn
-from meshwright.churn.filter_events import FilterEvents
+from meshwright.churn.events import EVENTS, Event, FilterEvents, random_churn
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.repair import COVERS, POLICIES, Policy, Repair
 from meshwright.churn.replay import FromScratch, Replay, Scratch, happen, replay

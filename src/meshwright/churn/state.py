@@ -11,13 +11,20 @@ import pyarrow as pa
 
 from meshwright import measure
 from meshwright.arrow import is_text
-from meshwright.churn import allocate
 from meshwright.churn.events import JOIN, UNSUBSCRIBE, Event
 from meshwright.churn.kernels import calls
 from meshwright.churn.kernels.backups import chunks_needed, repair_backups
 from meshwright.churn.kernels.changes import NOT_DONE
 from meshwright.churn.kernels.live_arrays import NODES, TOP, count_topics, link_all, topics_of, unlink_all
 from meshwright.churn.kernels.tidy import MOVED, tidy
+from meshwright.churn.state_arrays import (
+    allocate,
+    with_chunks,
+    with_links,
+    with_members,
+    with_nodes,
+    with_topics,
+)
 from meshwright.dynamic.fragments import allocate_groups
 from meshwright.dynamic.link_lists import copy_list, list_links, list_neighbours
 from meshwright.dynamic.mutable_overlay import LINKS
@@ -139,7 +146,7 @@ class LiveState:
         self.topics = NameTable(overlay.interest.topic_names, "topic")
         self.rule = rule
         self._rule_numbers = np.array(rule, dtype=np.float64)
-        self.arrays = allocate.allocate(overlay, seed)
+        self.arrays = allocate(overlay, seed)
         self._allocate_working_memory()
         if rule.coverage:
             everybody = np.arange(overlay.interest.num_nodes, dtype=np.int32)
@@ -205,7 +212,7 @@ class LiveState:
             if answer.done == calls.NO_ROOM:
                 degree = int(self.arrays.degree[gone].sum())
                 most = max(int(count_topics(self.arrays, v)) for v in gone.tolist())
-                self.arrays = allocate.with_links(self.arrays, degree * most, len(self.arrays.degree))
+                self.arrays = with_links(self.arrays, degree * most, len(self.arrays.degree))
                 answer = self._remove(gone, topics)
         if answer.queue:
             self._mend_backups(np.array(answer.queue, dtype=np.int32), answer.done, self.rule)
@@ -224,15 +231,15 @@ class LiveState:
         v = self.nodes.add(event.node) if fresh else self.nodes.numbers[event.node]
         answer = self._join(v, topics, fresh)
         if answer.done == calls.NO_ROOM:
-            live = allocate.with_topics(allocate.with_nodes(self.arrays, v + 1), len(self.topics.names))
+            live = with_topics(with_nodes(self.arrays, v + 1), len(self.topics.names))
             # A link for each topic, which takes a chunk at either end, and backups.
-            live = allocate.with_chunks(live, (2 + 6 * self.rule.coverage) * (len(topics) + 2))
+            live = with_chunks(live, (2 + 6 * self.rule.coverage) * (len(topics) + 2))
             self.arrays = live
             if len(live.degree) > len(self.groups.mark):
                 self._allocate_working_memory()
             answer = self._join(v, topics, fresh)
         if answer.done == NOT_DONE:
-            self.arrays = allocate.with_members(self.arrays)
+            self.arrays = with_members(self.arrays)
             answer = self._join(v, topics, fresh)
         return answer
 
@@ -243,7 +250,7 @@ class LiveState:
         """Repair the backups of the nodes of a queue, from a place on."""
         while done < len(queue):
             needed = int(chunks_needed(self.arrays, int(queue[done]), rule.coverage))
-            self.arrays = live = allocate.with_chunks(self.arrays, needed)
+            self.arrays = live = with_chunks(self.arrays, needed)
             every_topic = np.full(live.bits.shape[1], -1, dtype=np.int64).view(np.uint64)
             done = int(repair_backups(live, queue, done, every_topic, rule.coverage, rule, self.work))
 
@@ -253,7 +260,7 @@ class LiveState:
         Returns each link added (True) or removed (False), in order, and how many were removed or moved.
         """
         there = [v for v in sorted(set(slots)) if self.nodes.names[v] is not None]
-        self.arrays = allocate.with_links(self.arrays, budget.lose * budget.steps, len(self.arrays.degree))
+        self.arrays = with_links(self.arrays, budget.lose * budget.steps, len(self.arrays.degree))
         touched = np.array(there, dtype=np.int32)
         log = tidy(self.arrays, self.groups, touched, budget, self.rule, self.work)
         links = self.name_links(log.change[:, :2].ravel().tolist())
@@ -274,7 +281,7 @@ class LiveState:
         old, new = _pair_keys(*self.slot_pairs()), _pair_keys(slots[design.u], slots[design.v])
         lost, made = _pairs_of(np.setdiff1d(old, new)), _pairs_of(np.setdiff1d(new, old))
         unlink_all(self.arrays, lost)
-        self.arrays = allocate.with_links(self.arrays, len(made), len(there))
+        self.arrays = with_links(self.arrays, len(made), len(there))
         link_all(self.arrays, made[:, 0].copy(), made[:, 1].copy())
         return self.name_links(made.ravel().tolist()), self.name_links(lost.ravel().tolist()), spent
 

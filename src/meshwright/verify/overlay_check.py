@@ -135,7 +135,7 @@ def verify_overlay(overlay: Overlay, *, progress: Progress | None = None) -> Ver
 
 def join_topics(interest: Interest, u: Ids, v: Ids, *, progress: Progress | None = None) -> Joins:
     """Join the subscribers of every topic along the edges u, v."""
-    from meshwright.verify.union_find import join_edges
+    from meshwright.verify.kernels import join_edges
 
     node_ptr, node_topics = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
     parent = np.arange(interest.num_subscriptions, dtype=np.int32)

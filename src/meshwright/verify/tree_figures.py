@@ -36,7 +36,7 @@ def hop_figures(rows: TreeRows) -> dict[str, int | float]:
     >>> hop_figures(path)["max_hops"]
     2
     """
-    from meshwright.verify.tree_hops import count_hops
+    from meshwright.verify.kernels import count_hops
 
     width = max(int(rows.brokers.max(initial=0)) + 1, 1)
     order = np.argsort(rows.topics * width + rows.brokers)

@@ -18,12 +18,16 @@ from meshwright.interest import Interest, unchecked_interest
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 from meshwright.workloads.distributions import (
     Sizes,
+    below,
     check_count,
+    choose,
+    draw,
+    draw_independently,
     exponential_popularity,
+    fixed_point,
     uniform_popularity,
     zipf_popularity,
 )
-from meshwright.workloads.draw import below, choose, draw, draw_independently, fixed_point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,8 +46,8 @@ def synthetic(
     popularity[i], or 1 where that would be more. A node may then be without topics.
 
     Nodes are named b0, b1, … and topics t0, t1, …, padded with zeros so that names sort as numbers. The same
-    call gives the same interest on every platform; `meshwright.workloads.draw` explains how, and the methods
-    of drawing.
+    call gives the same interest on every platform; `meshwright.workloads.distributions` explains how,
+    and the methods of drawing.
     """
     weights = np.asarray(popularity, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.content.model import over_approximation as approximations
-from meshwright.content.model.densities import Quadratic
-from meshwright.content.model.over_approximation import disjoint_boxes, over_approximation
+from meshwright.content.model import densities
+from meshwright.content.model.densities import Quadratic, disjoint_boxes, over_approximation
 from meshwright.content.model.space import MOST_CELLS, Attribute, Boxes, channels_from_boxes, grid
 from meshwright.errors import InputError
 
@@ -76,7 +75,7 @@ def test_cells_in_the_plane(asked: Boxes) -> None:
     coarse = over_approximation(density, grid(attributes, [2, 2]), asked)
     assert coarse.channel_volume >= measured.volume - 1e-9
     assert coarse.traffic == pytest.approx(measured.traffic)
-    with mock.patch.object(approximations, "AT_ONCE", 3):
+    with mock.patch.object(densities, "AT_ONCE", 3):
         assert over_approximation(density, cut, asked).traffic == pytest.approx(measured.traffic)
 
 

@@ -9,7 +9,7 @@ from meshwright.cli.options import Json, Seed
 
 if TYPE_CHECKING:
     from meshwright.content import Workload
-    from meshwright.content.model.over_approximation import Approximation
+    from meshwright.content.model.densities import Approximation
 
 EXAMPLES = (
     "meshwright content workload --users 2000 --out workload",

@@ -165,8 +165,7 @@ def _start_algorithms(
 
 def search(workload: Workload, state: AssignmentState, total: float, seed: int) -> Savings:
     """Improve a state of cost `total` until nothing pays; yield after each part what it has saved."""
-    from meshwright.content.assignment.kernels.channel_rebuild import rebuild_channel
-    from meshwright.content.assignment.kernels.local_search import Moves, sweep_users
+    from meshwright.content.assignment.kernels.local_search import Moves, rebuild_channel, sweep_users
 
     users, brokers = workload.num_users, workload.num_brokers
     ptr, subscribers = workload.audience

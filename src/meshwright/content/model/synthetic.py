@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from meshwright.content.model.densities import Quadratic, channel_rates
-from meshwright.content.model.over_approximation import Approximation, over_approximation
+from meshwright.content.model.densities import Approximation, Quadratic, channel_rates, over_approximation
 from meshwright.content.model.parts import Places
 from meshwright.content.model.space import Attribute, Boxes, grid
 from meshwright.content.model.workload import CAPACITY_OVER_DEMAND, Workload

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.content import Workload
-    from meshwright.content.model.over_approximation import Approximation
+    from meshwright.content.model.densities import Approximation
     from meshwright.store.traffic import Traffic
 
 
@@ -140,8 +140,7 @@ def _by_values(
     cells: bool,
     figure: str,
 ) -> tuple[list[str], Columns, Columns, list[str], Approximation]:
-    from meshwright.content.model.densities import Histogram, channel_rates
-    from meshwright.content.model.over_approximation import over_approximation
+    from meshwright.content.model.densities import Histogram, channel_rates, over_approximation
     from meshwright.content.model.space import Attribute, Boxes, channels_from_boxes, grid
 
     counted = int(made_by.get("channels", 100))

@@ -1,6 +1,12 @@
-"""Kernel of hops: how far the subscribers of each topic are from each other in its tree.
+"""Kernels of the checks: the components of every topic, and the hops between the subscribers of each tree.
 
-The *row* of a broker counts the subscribers below it by their depth. A broker takes over the row of its
+Components are found by union-find over subscriptions. A *slot* is one subscription: a position in
+`node_topics`. `parent` is a forest over the slots. Invariant: two slots have the same root exactly if they
+are of one topic and the edges so far connect their nodes within it. Cost of an edge: the topics of its two
+ends, times the depth of the trees, which path halving keeps small. No pair of subscribers is ever written
+down, so large topics cost no more than small ones.
+
+Hops: the *row* of a broker counts the subscribers below it by their depth. A broker takes over the row of its
 tallest child, which then starts one place after its own, so all rows share one array with one place for each
 broker of the tree. The other children are added one after the other, and pairs are counted as two rows meet.
 Cost: the brokers of the tree, and for each row that is added, its length times that of the row that it meets.
@@ -12,14 +18,52 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.jit.compiler import compiled
+from meshwright.jit.compiler import compiled, kernel
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from numpy.typing import NDArray
 
+    from meshwright.arrays import Ids, Offsets
+
     Numbers: TypeAlias = NDArray[np.int64]
+
+
+@kernel
+def join_edges(
+    node_ptr: Offsets, node_topics: Ids, u: Ids, v: Ids, parent: Ids, gains: Ids, merged: Ids
+) -> None:
+    """Join the slots of each edge's ends, for every topic that both subscribe to.
+
+    `parent` starts as the slots themselves and is kept between calls. Each join of two different trees adds 1
+    to `gains` of the edge and to `merged` of the topic.
+    """
+    for edge in range(len(u)):
+        i, i_end = node_ptr[u[edge]], node_ptr[u[edge] + 1]
+        j, j_end = node_ptr[v[edge]], node_ptr[v[edge] + 1]
+        # The topics of a node ascend, so one pass over both lists meets every common topic.
+        while i < i_end and j < j_end:
+            if node_topics[i] < node_topics[j]:
+                i += 1
+            elif node_topics[i] > node_topics[j]:
+                j += 1
+            else:
+                a, b = np.int64(i), np.int64(j)
+                # Path halving: every second slot on the way is linked to its grandparent.
+                while parent[a] != a:
+                    parent[a] = parent[parent[a]]
+                    a = np.int64(parent[a])
+                while parent[b] != b:
+                    parent[b] = parent[parent[b]]
+                    b = np.int64(parent[b])
+                if a != b:
+                    # The lower slot becomes the root: path halving alone keeps trees shallow enough.
+                    parent[max(a, b)] = min(a, b)
+                    gains[edge] += 1
+                    merged[node_topics[i]] += 1
+                i += 1
+                j += 1
 
 
 @compiled
