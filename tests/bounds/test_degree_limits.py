@@ -15,11 +15,12 @@ from meshwright import Interest, bounds, design, measure
 from meshwright.bounds import degree_limits
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import SCALE
-from meshwright.designs.exact.problem import Clock, Incumbent, problem_of
+from meshwright.designs.exact.problem import Incumbent, problem_of
 from meshwright.designs.exact.relaxation import Cuts
 from meshwright.designs.exact.solve import search, solve
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
+from meshwright.jit.announce import Clock
 from meshwright.verify import CertificateError, certificate, check_degree_prices, check_degree_table
 from meshwright.workloads import expo, unif, zipf
 from optima import fewest_by_degree

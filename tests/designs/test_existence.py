@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from calls import overlay_of
 from meshwright import measure
-from meshwright.designs.exact.problem import Clock
 from meshwright.designs.existence import Existence, decisions, soc_exists, tco_exists, witnesses
 from meshwright.designs.existence.decisions import Limits
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.interest import Interest
+from meshwright.jit.announce import Clock
 from meshwright.overlay import Overlay
 from meshwright.workloads import cuboid, lemma1, zipf
 from strategies import interests

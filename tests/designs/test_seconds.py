@@ -6,11 +6,11 @@ import pytest
 
 from compiling import Seconds, compile_something
 from meshwright import Interest
-from meshwright.designs import certified
 from meshwright.designs.advice import advise
 from meshwright.designs.certified import Timing
 from meshwright.designs.front import front
 from meshwright.designs.registry import design
+from meshwright.jit import announce
 from meshwright.jit.announce import working_seconds
 from meshwright.jit.compiler import config
 from meshwright.workloads import social
@@ -32,7 +32,7 @@ def test_a_search_shares_its_seconds_with_the_certificate(monkeypatch: pytest.Mo
     """Prices, search and the proof of degrees share the seconds; without seconds there is no limit."""
     now = 100.0
     with monkeypatch.context() as patch:
-        patch.setattr(certified, "working_seconds", lambda: now)
+        patch.setattr(announce, "working_seconds", lambda: now)
         timing = Timing("best", {"seconds": 10.0, "objective": "degree"})
         for gone in (0.0, 4.0, 9.0, 11.0):
             now = 100.0 + gone

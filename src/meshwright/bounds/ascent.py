@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.bounds.prices import SCALE, to_integers, total_demand
-from meshwright.jit.announce import working_seconds
+from meshwright.jit.announce import Clock, working_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,28 +51,6 @@ CARE = 5.0
 """Pairs that weigh more than e to minus this are all in a pool, as far as there is room."""
 PARTS = 4
 """A pool is processed in this many parts, on any number of threads: sums must not depend on that."""
-
-
-class Deadline:
-    """A number of seconds that should not be exceeded; None is no limit.
-
-    >>> Deadline(None).allows(5.0), Deadline(0.0).allows(0.0)
-    (True, False)
-    """
-
-    def __init__(self, seconds: float | None) -> None:
-        self.seconds, self.began = seconds, working_seconds()
-        self.reserved = 0.0
-        """Seconds to keep for what follows."""
-
-    @property
-    def elapsed(self) -> float:
-        """The seconds so far, without compilation."""
-        return working_seconds() - self.began
-
-    def allows(self, seconds: float) -> bool:
-        """Return whether there is time for something that takes this long."""
-        return self.seconds is None or self.elapsed + seconds + self.reserved < self.seconds
 
 
 class Stopwatch:
@@ -114,9 +92,9 @@ class Ascent:
     loose, steps = LOOSE, STEPS
     """η at the first step, and the number of steps in all."""
 
-    def __init__(self, loads: Loads, price: Floats, step: int = 0, clock: Deadline | None = None) -> None:
+    def __init__(self, loads: Loads, price: Floats, step: int = 0, clock: Clock | None = None) -> None:
         self.loads, self.price, self.step = loads, price.copy(), step
-        self.clock, self.watch = clock or Deadline(None), Stopwatch()
+        self.clock, self.watch = clock or Clock(None), Stopwatch()
         self.rate, self.care = RATE, CARE
         self.momentum = np.zeros_like(price)
         self.extra = np.zeros(loads.interest.num_nodes, dtype=np.float32)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.bounds.ascent import PAYING, STEPS, Ascent, Deadline
+from meshwright.bounds.ascent import PAYING, STEPS, Ascent
 from meshwright.bounds.degree_limits import NodePrices
 from meshwright.bounds.loads import MOST_PAIRS, Loads
 from meshwright.bounds.prices import (
@@ -20,6 +20,7 @@ from meshwright.bounds.prices import (
 )
 from meshwright.errors import InputError
 from meshwright.interest import Interest
+from meshwright.jit.announce import Clock
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
@@ -76,11 +77,11 @@ def prices(
     """
     interest = Interest.of(interest)
     _check(interest, effort, start, seconds, threads)
-    clock = Deadline(seconds)
+    clock = Clock(seconds)
     loads = Loads(interest, threads)
     best = first_prices(loads) if start is None else certify(loads, start.scaled)
     # The first prices weigh all pairs twice. Polishing does so at least as often.
-    clock.reserved = weighing = clock.elapsed
+    clock.reserved = weighing = clock.gone
     if effort == "first" or best.bound == 0:
         return best
     ascent = Ascent(

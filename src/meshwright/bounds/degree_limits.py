@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.arrays import is_whole
-from meshwright.bounds.ascent import SLIP, STEPS, Ascent, Deadline, roots
+from meshwright.bounds.ascent import SLIP, STEPS, Ascent, roots
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import (
     SCALE,
@@ -32,7 +32,7 @@ from meshwright.bounds.prices import (
     total_demand,
 )
 from meshwright.errors import InputError
-from meshwright.jit.announce import working_seconds
+from meshwright.jit.announce import Clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,7 +142,7 @@ def prove_degrees(
     `lowest` of an earlier call for the same interest is reused. If the degree is too low for any overlay that
     connects each topic, the number of links is that of the plain prices.
     """
-    began = working_seconds()
+    clock = Clock(seconds)
     check_effort(seconds, threads)
     prices = require_prices(prices)
     check_degree(degree)
@@ -154,7 +154,7 @@ def prove_degrees(
         lowest.check(prices.interest)
     if lowest.bound > degree:
         return DegreeProof(_plain(prices, degree), lowest)
-    left = None if seconds is None else max(0.0, seconds - (working_seconds() - began))
+    left = None if seconds is None else clock.left
     links = links_at_degree(prices, degree, seconds=left, threads=threads, progress=progress)
     if links.bound > degree * prices.interest.num_nodes // 2:
         # More links than such an overlay can have: mostly, the same prices prove a degree above the limit.
@@ -189,7 +189,7 @@ def links_at_degree(
     loads = Loads(prices.interest, threads)
     if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
         return plain
-    ascent = _LinksAscent(loads, prices.q.astype(np.float32), degree, Deadline(seconds))
+    ascent = _LinksAscent(loads, prices.q.astype(np.float32), degree, Clock(seconds))
 
     def report(done: float) -> None:
         if progress is not None:
@@ -220,7 +220,7 @@ def lowest_degree(
     loads = Loads(prices.interest, threads)
     if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
         return plain
-    ascent = _DegreeAscent(loads, prices.q.astype(np.float32), Deadline(seconds))
+    ascent = _DegreeAscent(loads, prices.q.astype(np.float32), Clock(seconds))
 
     def report(done: float) -> None:
         if progress is not None:
@@ -295,7 +295,7 @@ class _NodeAscent(Ascent):
     speed = 1.0
     """The length of an allowance's step, over that of a price's."""
 
-    def __init__(self, loads: Loads, price: Floats, degree: float, clock: Deadline) -> None:
+    def __init__(self, loads: Loads, price: Floats, degree: float, clock: Clock) -> None:
         self.degree = degree
         faint: Floats = np.maximum(price, FAINT)
         super().__init__(loads, faint, clock=clock)
@@ -354,7 +354,7 @@ class _LinksAscent(_NodeAscent):
 
     loose = 40.0
 
-    def __init__(self, loads: Loads, price: Floats, degree: float, clock: Deadline) -> None:
+    def __init__(self, loads: Loads, price: Floats, degree: float, clock: Clock) -> None:
         self.steps = STEPS if clock.seconds is not None else 2 * STEPS
         super().__init__(loads, price, degree, clock)
 
@@ -371,7 +371,7 @@ class _DegreeAscent(_NodeAscent):
 
     least, speed = -0.5, 0.5
 
-    def __init__(self, loads: Loads, price: Floats, clock: Deadline) -> None:
+    def __init__(self, loads: Loads, price: Floats, clock: Clock) -> None:
         super().__init__(loads, price, 1.0, clock)
 
     def _keep_best(self) -> None:

@@ -120,7 +120,11 @@ def note_heaviest(
 
     Few pairs are walked through one by one, which takes `walk` steps. For many, each topic of u is walked
     through instead: its later subscribers are the partners of u in it.
+
+    Invariant: `heaviest[place]` is the most that a pair of the rows so far carries which has the subscription
+    at this place. Both ways give the same. Cost: the lesser of `walk` and the later subscribers of u's topics.
     """
+    # The steps of the second way: the subscribers after u in each of its topics.
     others = 0
     for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
         others += relation.topic_ptr[relation.node_topics[slot] + 1] - relation.place[slot]
@@ -130,6 +134,7 @@ def note_heaviest(
             most = heaviest[own]
             for place in range(own + 1, relation.topic_ptr[relation.node_topics[slot] + 1]):
                 load = carried[relation.topic_nodes[place]]
+                # Choices without branches, as the loop is then compiled to vectors.
                 load = load if load > ONE else NOTHING
                 most = most if most > load else load
                 heaviest[place] = heaviest[place] if heaviest[place] > load else load
@@ -141,6 +146,7 @@ def note_heaviest(
             for slot in range(relation.node_ptr[v], relation.node_ptr[v + 1]):
                 own = mark[relation.node_topics[slot]]
                 if own != NONE:
+                    # A common topic: the pair counts for u's place in it, and for v's.
                     here, there = relation.place[own], relation.place[slot]
                     heaviest[here] = max(heaviest[here], carried[v])
                     heaviest[there] = max(heaviest[there], carried[v])

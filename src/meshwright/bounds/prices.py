@@ -19,9 +19,9 @@ from meshwright.interest import Interest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.bounds.ascent import Deadline
     from meshwright.bounds.load_kernels import Floats, Whole
     from meshwright.bounds.loads import ExactLoads, Loads
+    from meshwright.jit.announce import Clock
 
 SCALE = 2**30
 """A price of 1, as an integer. The verifier has a constant of its own; a test compares them."""
@@ -155,13 +155,13 @@ def certify(loads: Loads, scaled: Whole) -> Prices:
     return Prices(loads.interest, scaled, proven_links(value))
 
 
-def polish(loads: Loads, price: Floats, clock: Deadline) -> Prices:
+def polish(loads: Loads, price: Floats, clock: Clock) -> Prices:
     """Round prices to integers and lift them a few times, at least once; return the best, certified."""
     interest, scaled = loads.interest, to_integers(price)
     best, best_value = scaled, -1
     longest = 0.0
     for lifts in range(LIFTS + 1):
-        began = clock.elapsed
+        began = clock.gone
         # The last time only certifies, which takes half as long as lifting.
         last = lifts == LIFTS or (lifts > 0 and not clock.allows(1.5 * longest))
         found = loads.weigh(scaled, NEARLY if lifts == 0 else SCALE, lifting=not last)
@@ -171,7 +171,7 @@ def polish(loads: Loads, price: Floats, clock: Deadline) -> Prices:
         if last:
             break
         scaled = lift(scaled, found)
-        longest = max(longest, clock.elapsed - began)
+        longest = max(longest, clock.gone - began)
     return Prices(interest, best, proven_links(best_value))
 
 

@@ -227,7 +227,7 @@ class Brokers:
             if process.poll() is not None:
                 try:
                     lines = read_log(self.log(broker), -LAST_WORDS).decode(errors="replace").splitlines()
-                except OSError as error:  # whoever took the broker over may have replaced its log
+                except OSError as error:  # another process took the broker over and may have replaced its log
                     lines = [f"its log cannot be read: {error.strerror}"]
                 last = (lines or ["its log is empty"])[-1]
                 code = process.returncode

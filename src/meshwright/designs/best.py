@@ -101,7 +101,7 @@ def best(
         prices.check(interest)
     greedy = grow(interest, rule, threads=threads, progress=progress)
     safe = _pruned(greedy, seed)
-    growing = working_seconds() - budget.began
+    growing = budget.clock.gone
     if not len(safe) or budget.spent:
         return safe.overlay()
     if prices is None and bounds.pair_topics(interest) <= budget.most_pairs:

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.jit.announce import working_seconds
+from meshwright.jit.announce import Clock
 
 SECONDS = 20.0
 """Default time of a search."""
@@ -42,7 +42,7 @@ class Budget:
         if steps is not None and (not isinstance(steps, (int, np.integer)) or steps < 0):
             raise InputError(f"{steps} steps: give a whole number of zero or more, or leave it out")
         self.seconds, self.steps, self.taken = seconds, steps, 0
-        self.began = working_seconds()
+        self.clock = Clock(seconds)
 
     @property
     def limit(self) -> dict[str, float]:
@@ -52,8 +52,9 @@ class Budget:
     @property
     def share(self) -> float:
         """The share of the budget that is spent, from 0 to 1."""
-        gone, whole = working_seconds() - self.began, self.seconds
-        if self.steps is not None:
+        if self.steps is None:
+            gone, whole = self.clock.gone, self.seconds
+        else:
             gone, whole = self.taken, self.steps
         return min(1.0, gone / whole) if whole else 1.0
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from meshwright import bounds, measure
-from meshwright.bounds.ascent import Deadline
 from meshwright.bounds.prices import require_prices
 from meshwright.designs.budget import Budget
 from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
-from meshwright.jit.announce import working_seconds
+from meshwright.jit.announce import Clock
 
 if TYPE_CHECKING:
     from meshwright.bounds import DegreeProof, NodePrices, Prices
@@ -27,7 +26,7 @@ FOR_DEGREES = 0.15
 
 
 def limits_degree(algorithm: str, parameters: Mapping[str, Any]) -> bool:
-    """Return whether a design keeps the maximum degree low, so that its links are compared with such ones.
+    """Return whether a design keeps the maximum degree low: compare its links with other low-degree designs.
 
     >>> limits_degree("minmax", {}), limits_degree("best", {"objective": "degree"}), limits_degree("gm", {})
     (True, True, False)
@@ -48,29 +47,28 @@ class Timing:
     """
 
     def __init__(self, algorithm: str, parameters: Mapping[str, Any]) -> None:
-        self.whole: float | None = None
+        self.clock = Clock()
         if algorithm == "best":
             budget = Budget(parameters.get("seconds"), parameters.get("steps"))
-            self.whole = None if budget.steps is not None else float(budget.seconds)
+            self.clock = budget.clock if budget.steps is None else self.clock
         self.degrees = FOR_DEGREES if limits_degree(algorithm, parameters) else 0.0
-        self.began = working_seconds()
 
     @property
     def for_prices(self) -> float | None:
         """The seconds for prices."""
-        return None if self.whole is None else FOR_PRICES * self.whole
+        return None if self.clock.seconds is None else FOR_PRICES * self.clock.seconds
 
     @property
     def for_search(self) -> dict[str, float]:
         """The seconds that are left for the search, as a parameter of it."""
-        if self.whole is None:
+        if self.clock.seconds is None:
             return {}
-        return {"seconds": max(0.0, (1 - self.degrees) * self.whole - (working_seconds() - self.began))}
+        return {"seconds": max(0.0, (1 - self.degrees) * self.clock.seconds - self.clock.gone)}
 
     @property
     def for_degrees(self) -> float | None:
         """The seconds that are left for the proof of degrees."""
-        return None if self.whole is None else max(0.0, self.whole - (working_seconds() - self.began))
+        return None if self.clock.seconds is None else self.clock.left
 
 
 def prove_degrees(
@@ -134,7 +132,7 @@ def certify(
     for own in (plan, *known):
         if not isinstance(own, Plan):
             raise InputError(f"{type(own).__name__} is not a plan: give what mw.design returns")
-    interest, clock, degree = plan.overlay.interest, Deadline(seconds), _degree_to_prove(plan)
+    interest, clock, degree = plan.overlay.interest, Clock(seconds), _degree_to_prove(plan)
     found = [own.prices for own in known if own.prices is not None]
     of_degrees = [own.degree_proof for own in known if own.degree_proof is not None]
     for prices in found:
@@ -152,7 +150,7 @@ def certify(
     for proof in of_degrees:
         if _fits(proof, prices, degree, seconds):
             return replace(plan, degree_proof=proof)
-    left = None if seconds is None else max(0.0, seconds - clock.elapsed)
+    left = None if seconds is None else clock.left
     return prove_degrees(plan, lowest=lowest_of(known), seconds=left, threads=threads, progress=progress)
 
 

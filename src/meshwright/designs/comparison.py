@@ -114,7 +114,7 @@ def compare(
     Raises
     ------
     InputError
-        If there is no such algorithm, none takes a parameter, or the interest is none.
+        If there is no such algorithm, none takes a parameter, or the interest is invalid.
     """
     if isinstance(algorithms, str):
         algorithms = (algorithms,)

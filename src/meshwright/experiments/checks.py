@@ -47,7 +47,7 @@ class Check:
 def verdict_of(held: Mapping[str, float]) -> Verdict:
     """Return `holds` if every comparison holds, `partly` if at least half of them do, `no` otherwise.
 
-    A comparison is a truth value, or a score: 1 if it holds, 0 if not, and 0.5 if it holds in part. Those
+    A comparison is a boolean or a score: 1 if it holds, 0 if not, and 0.5 if it holds in part. Those
     that are `UNDECIDED` do not stop a claim from holding, as long as at least half of all comparisons hold.
 
     >>> verdict_of({"a": True}), verdict_of({"a": True, "b": False}), verdict_of({"a": False})
@@ -88,7 +88,7 @@ class Claims:
         ours
             Our value; a `Spread` shows its range.
         held
-            The comparisons by name, and whether each holds: truth values, or scores as in `verdict_of`.
+            The comparisons by name, and whether each holds: booleans, or scores as in `verdict_of`.
         reason
             Why it does not hold: printed only in that case, after the comparisons that fail.
         """

@@ -61,7 +61,7 @@ def require_local(place: str | Path) -> Path:
     local = local_path(place)
     if local is None:
         url = two_slashes(os.fspath(place))
-        raise InputError(f"{url} is a URL, and only sources, datasets and plans may be: give a path")
+        raise InputError(f"{url} is a URL; this argument cannot be one: give a path")
     return Path(local)
 
 

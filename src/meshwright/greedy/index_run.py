@@ -256,7 +256,7 @@ def _once(pairs: Offsets) -> tuple[Offsets, Offsets]:
 
 
 NO_LEVEL = 2**31
-"""Stands for the last level that was linked as long as there is none: above every level."""
+"""Sentinel: no level linked yet; above every level."""
 
 
 class PhaseRun(IndexRun):

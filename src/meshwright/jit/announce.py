@@ -5,6 +5,7 @@ One listener takes numba's own events. Importing this module does not import num
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -47,7 +48,7 @@ def tell() -> None:
 
 
 def working_seconds() -> float:
-    """Return a time in seconds that stands still while numba compiles kernels or loads them from the cache.
+    """Return elapsed seconds, excluding compilation: numba compiling kernels or loading them from the cache.
 
     Differences between two calls say how long the work between them took. The first call imports numba, so
     that no difference includes the import.
@@ -55,6 +56,38 @@ def working_seconds() -> float:
     if not _listener.listening:
         from meshwright.jit import compiler  # noqa: F401  (it registers the listener)
     return time.perf_counter() - _listener.seconds()
+
+
+class Clock:
+    """A limit of seconds from now, without compilation; None is no limit.
+
+    >>> Clock().allows(5.0), Clock(0.0).allows(0.0), Clock(0.0).struck
+    (True, False, True)
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds, self.began = seconds, working_seconds()
+        self.reserved = 0.0
+        """Seconds to keep for what follows."""
+
+    @property
+    def gone(self) -> float:
+        """The seconds so far."""
+        return working_seconds() - self.began
+
+    @property
+    def left(self) -> float:
+        """The remaining seconds, at least 0."""
+        return math.inf if self.seconds is None else max(0.0, self.seconds - self.gone)
+
+    @property
+    def struck(self) -> bool:
+        """Whether the time is up."""
+        return self.left == 0.0
+
+    def allows(self, seconds: float) -> bool:
+        """Return whether there is time for something that takes this long."""
+        return self.seconds is None or self.gone + seconds + self.reserved < self.seconds
 
 
 class _Listener:

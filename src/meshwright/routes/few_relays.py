@@ -81,7 +81,7 @@ def _depth(parents: Sequence[int]) -> int:
 
 
 def wanted_sets(planned: PlannedFilters, topic: int, members: Sequence[int]) -> dict[int, int]:
-    """Return who wants a message, as a set of bits, with the number of filters whose example is such one."""
+    """Return sets of brokers, as bits, with the number of filters whose example message these brokers want."""
     held, place = planned.held, {node: number for number, node in enumerate(members)}
     names = held.topic_names
     in_group = np.flatnonzero(planned.group_of == topic).tolist()

@@ -170,9 +170,11 @@ def join_trees(net: Net, trees: TopicTrees, topic: Int, u: Int, v: Int) -> None:
 
 @inner
 def find_fragment(net: Net, trees: TopicTrees, groups: Groups, topic: Int, top: Int) -> Int:
-    """Return how many nodes the tree of a root has if no link leads out of it; else hang it there: 0.
+    """Return the size of a root's tree if no link leaves it; otherwise attach it there and return 0.
 
-    If there is no such link, these nodes are listed in `groups.seen`, and marked until `clear_marks`.
+    A breadth-first search over the tree. Invariant: the nodes found are those marked, in `groups.seen`; they
+    are in the tree of `top`. They stay listed and marked until `clear_marks` if no link leaves the tree. Cost:
+    the links of the nodes found, and for each that is not in the tree, the way to its root.
     """
     groups.mark[top] = SEEN
     groups.seen[0] = top
@@ -188,11 +190,13 @@ def find_fragment(net: Net, trees: TopicTrees, groups: Groups, topic: Int, top: 
                 y = np.int64(net.entries[i])
                 if groups.mark[y] != NONE or not has_topic(net, y, topic):
                     continue
+                # Only links to children lead on: each node of the tree is then found once, from its parent.
                 if trees.parent[slot_of(net, trees, topic, y)] == x:
                     groups.mark[y] = SEEN
                     groups.seen[seen] = y
                     seen += 1
                 elif root_of(net, trees, topic, y) != top:
+                    # The root test comes last: it climbs, and most links lead to nodes found already.
                     hang(net, trees, topic, x, y)
                     clear_marks(groups, seen)
                     return np.int64(0)

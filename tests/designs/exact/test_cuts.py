@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import seeds
-from meshwright.designs.exact.problem import Clock, problem_of
+from meshwright.designs.exact.problem import problem_of
 from meshwright.designs.exact.relaxation import Cuts, Relaxation, round_values
 from meshwright.designs.exact.solve import highest_degree
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
+from meshwright.jit.announce import Clock
 from meshwright.measure import components, redundant_edges
 from optima import optima
 from strategies import interests

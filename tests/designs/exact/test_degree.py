@@ -12,10 +12,11 @@ import pytest
 
 from calls import overlay_of
 from meshwright.designs.exact import solve as solver
-from meshwright.designs.exact.problem import Clock, Incumbent, Problem, problem_of
+from meshwright.designs.exact.problem import Incumbent, Problem, problem_of
 from meshwright.designs.exact.relaxation import Cuts
 from meshwright.designs.exact.solve import Solution, fewest_at_lowest_degree, highest_degree, solve
 from meshwright.interest import Interest
+from meshwright.jit.announce import Clock
 from meshwright.workloads import unif
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from calls import seeds
 from meshwright.designs.exact import solve as solver
-from meshwright.designs.exact.problem import Clock, Incumbent, problem_of
+from meshwright.designs.exact.problem import Incumbent, problem_of
 from meshwright.designs.exact.relaxation import Cuts
 from meshwright.designs.exact.solve import Outcome, best_among
 from meshwright.interest import Interest
+from meshwright.jit.announce import Clock
 from meshwright.measure import components
 from meshwright.workloads import unif
 from optima import optima

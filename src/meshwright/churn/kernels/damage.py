@@ -227,6 +227,10 @@ def count_damage(live: LiveArrays, groups: Groups, gone: Ids) -> tuple[Int, Int]
 
     In each topic, all subscribers outside its largest fragment are cut off. Nothing is changed: while a topic
     is searched, the failed nodes do not have it, so the search does not pass through them.
+
+    Only a topic that a lost link carried can be split, so topics are taken from the ends of lost links, one
+    word of 64 at a time. Invariant of the loop: up to its word, `lost[i]` holds the common topics of the ends
+    of the i-th lost link. Cost: the words of all lost links, and a search for each topic.
     """
     words, losses = live.bits.shape[1], 0
     for v in gone:
@@ -234,6 +238,7 @@ def count_damage(live: LiveArrays, groups: Groups, gone: Ids) -> tuple[Int, Int]
     ends, lost = np.empty(losses, dtype=np.int32), np.empty((losses, words), dtype=np.uint64)
     own = np.empty((len(gone), words), dtype=np.uint64)
     count: Int = np.int64(0)
+    # The far end of every lost link, and the topics of the node that it loses.
     for i in range(len(gone)):
         own[i] = live.bits[gone[i]]
         found = list_neighbours(live, np.int64(gone[i]), ends[count:])
@@ -254,6 +259,7 @@ def count_damage(live: LiveArrays, groups: Groups, gone: Ids) -> tuple[Int, Int]
             topic, bit = lowest_position(place, word), lowest_only(word)
             found, alone = select_ends(ends, lost, lost, np.int64(place), lowest_bit(word), here)
             word = without_lowest(word)
+            # Take the topic from the failed nodes for the search, and give it back after it.
             left = np.int64(live.subscribers[topic]) - flip_holders(live, gone, own, place, bit, topic)
             made, seen, rest = find_fragments(live, groups, topic, here, found, alone)
             flip_holders(live, gone, own, place, bit, topic)

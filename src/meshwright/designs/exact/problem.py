@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.jit.announce import working_seconds
 from meshwright.measure import components, contributions
 from meshwright.overlay import Overlay
 
@@ -25,23 +24,6 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int64]
     Chosen: TypeAlias = NDArray[np.bool_]
     Values: TypeAlias = NDArray[np.float64]
-
-
-class Clock:
-    """A time limit in seconds from now."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = working_seconds() + seconds
-
-    @property
-    def left(self) -> float:
-        """The remaining seconds, at least 0."""
-        return max(0.0, self._end - working_seconds())
-
-    @property
-    def struck(self) -> bool:
-        """Whether the time is up."""
-        return self.left == 0.0
 
 
 MOST_PAIRS = 5_000_000

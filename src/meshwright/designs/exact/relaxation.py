@@ -24,8 +24,8 @@ from meshwright.overlay import Overlay
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from meshwright.designs.exact.problem import Chosen, Clock, Group, Incumbent, Pairs, Problem, Values
-
+    from meshwright.designs.exact.problem import Chosen, Group, Incumbent, Pairs, Problem, Values
+from meshwright.jit.announce import Clock
 
 TOLERANCE = 1e-3
 """Cuts violated by less are not added."""

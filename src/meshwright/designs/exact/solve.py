@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from meshwright import measure
-from meshwright.designs.exact.problem import CLOSE, Clock, Incumbent, Problem, problem_of
+from meshwright.designs.exact.problem import CLOSE, Incumbent, Problem, problem_of
 from meshwright.designs.exact.relaxation import (
     Cuts,
     Point,
@@ -27,6 +27,7 @@ from meshwright.designs.exact.relaxation import (
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
+from meshwright.jit.announce import Clock
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:

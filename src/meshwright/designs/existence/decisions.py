@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from meshwright import bounds, measure
-from meshwright.designs.exact.problem import Clock
 from meshwright.designs.exact.solve import solve
 from meshwright.designs.existence import witnesses
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.formatting import counted
+from meshwright.jit.announce import Clock
 
 if TYPE_CHECKING:
     from meshwright.interest import Interest

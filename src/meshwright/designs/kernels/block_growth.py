@@ -194,11 +194,16 @@ def visit(
 
     Where more pairs may count the level than a window holds, the window is filled again and again. The
     threshold then is the level, and all pairs passed over have fallen below it.
+
+    Invariant: a window holds the pairs of the row from its threshold on, with counts that are exact or too
+    high, since counts only fall. So a pair is counted again before it is linked. Cost: a count of the row if
+    its threshold is above the level, and a check for each entry of the window that may count the level.
     """
     level = sweep.cursor[LEVEL]
     found: Int = np.int64(0)
     at: Int = np.int64(0)
     if sweep.threshold[u] > level:
+        # The window does not reach down to the level: count the whole row again.
         found = np.int64(count_row(state, blocks, sweep, row, weights, links, u))
         at = fill_window(sweep, row, u, at, found)
     begin = sweep.window_ptr[u]
@@ -209,6 +214,7 @@ def visit(
                 sweep.window_count[i] = count_of(state, blocks, weights, u, v)
                 state.tally[WORK] += A_CHECK
                 if sweep.window_count[i] == level:
+                    # Linked, the pair counts nothing any more; u heads the list of its earlier links.
                     sweep.window_count[i] = 0
                     edge = state.tally[EDGES]
                     links.u[edge], links.v[edge] = u, v
@@ -218,6 +224,7 @@ def visit(
         if at == found:
             break
         at = fill_window(sweep, row, u, at, found)
+    # What is not in the window counts less than the threshold.
     sweep.bound[u] = sweep.threshold[u] - 1
     for i in range(begin, begin + sweep.length[u]):
         sweep.bound[u] = max(sweep.bound[u], sweep.window_count[i])

@@ -191,8 +191,15 @@ def close_topics(held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, ki
 def link_hubs(
     held: TopicRows, scores: Scores, scratch: Scratch, kind: Int, us: Ids, vs: Ids, gains: Ids
 ) -> Int:
-    """Link hub after hub until no topic is open; return the number of edges written."""
+    """Link hub after hub until no topic is open; return the number of edges written.
+
+    The next hub is the node with the best score; a star of it closes its open topics. A score is an estimate
+    from above until its node comes first, and only then evaluated (lazy greedy). Invariant: `scores.winner`
+    is a tournament over the estimates, so a node with an exact score at its top is the best of all. Cost: an
+    estimate for each node, and for each evaluation the topics of a node and O(log |V|).
+    """
     edges: Int = np.int64(0)
+    # At first each pair of a node and a subscriber of its topics counts in full: an estimate from above.
     for v in range(len(scores.weight)):
         for i in range(held.node_ptr[v], held.node_ptr[v + 1]):
             topic = held.node_topics[i]
@@ -207,6 +214,7 @@ def link_hubs(
         if top < 0 or scores.over[top] == 0:
             return edges
         if scores.exact[top]:
+            # Closing its topics lowers other scores: these are estimates again.
             edges = link_star(held, scores, scratch, top, edges, us, vs, gains)
             close_topics(held, scores, scratch, top, kind)
         else:

@@ -285,8 +285,8 @@ def take_singles(
 ) -> int:
     """Add the links of level 1 in order, from node `cursor[0]` on, given that no pair contributes more.
 
-    `here` has, by topic, a slot not after that of the next node, at first its first slot; `ahead`, by
-    component, the pointer, at first 0. `partner` is working memory, by topic of a node. Nodes are closed when
+    `here[topic]` is a slot at or before the next node's; it starts at the topic's first. `ahead[component]`
+    is the pointer; it starts at 0. `partner` is working memory, by topic of a node. Nodes are closed when
     they have `limit` links.
     """
     tally, nodes = state.tally, len(state.degree)

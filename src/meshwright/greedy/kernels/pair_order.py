@@ -82,6 +82,9 @@ def sort_groups(
 
     Each digit, the lowest first, moves the keys of a group in a stable order: to `spare`, back again, and in
     the end to `pairs`. `work` has a place for each value of a digit, a power of two.
+
+    Invariant: before the digit at bit `at`, the keys of the group are sorted by their lower `at` bits. Cost:
+    each key is read and written once for each digit, and counted once.
     """
     low, bits, shift = np.int64(groups.low), np.int64(groups.bits), np.int64(groups.shift)
     mask, width, node = np.int64(len(work) - 1), np.int64(0), (np.int64(1) << bits) - 1
@@ -89,10 +92,12 @@ def sort_groups(
         width += 1
     for group in range(first, last):
         begin, end = np.int64(0) if group == 0 else ends[group - 1], ends[group]
+        # `keys` holds all groups, `spare` one: the keys are at `here` to `stop` of the source, and go to `out`.
         source, here, stop = keys, begin, end
         target, out = spare, np.int64(0)
         at = np.int64(0)
         while at + width < bits + shift:
+            # Afterwards, `work` says where the next key with each value of the digit goes.
             count_digits(source, here, stop, at, work)
             for i in range(here, stop):
                 own = (np.int64(source[i]) >> at) & mask
@@ -101,6 +106,7 @@ def sort_groups(
             source, target = target, source
             here, stop, out = out, out + (end - begin), here
             at += width
+        # The last digit writes whole pairs to their places: the group says the upper bits of u.
         count_digits(source, here, stop, at, work)
         for i in range(here, stop):
             key = np.int64(source[i])

@@ -55,7 +55,7 @@ class Layout:
         self.roles = {what: place for what, place in self.places.items() if place is not None}
 
     def wrong_width(self, width: int) -> str:
-        """Return the reason for a line with this many columns: one of not too many, as they are counted."""
+        """Return the reason for a line with this many columns; counts above `MOST_STATED` share one."""
         stated = counted(width, "column") if width <= MOST_STATED else f"more than {MOST_STATED} columns"
         return f"{stated}, not {self.width}"
 
