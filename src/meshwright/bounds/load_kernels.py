@@ -122,7 +122,8 @@ def note_heaviest(
     through instead: its later subscribers are the partners of u in it.
 
     Invariant: `heaviest[place]` is the most that a pair of the rows so far carries which has the subscription
-    at this place. Both ways give the same. Cost: the lesser of `walk` and the later subscribers of u's topics.
+    at this place. Both ways give the same. Cost: `walk`, or the later subscribers of u's topics if these are
+    fewer.
     """
     # The steps of the second way: the subscribers after u in each of its topics.
     others = 0

@@ -81,7 +81,7 @@ def _depth(parents: Sequence[int]) -> int:
 
 
 def wanted_sets(planned: PlannedFilters, topic: int, members: Sequence[int]) -> dict[int, int]:
-    """Return sets of brokers, as bits, with the number of filters whose example message these brokers want."""
+    """Return sets of brokers, as bits, with how many filters have an example message that they want."""
     held, place = planned.held, {node: number for number, node in enumerate(members)}
     names = held.topic_names
     in_group = np.flatnonzero(planned.group_of == topic).tolist()

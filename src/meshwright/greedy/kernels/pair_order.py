@@ -92,7 +92,7 @@ def sort_groups(
         width += 1
     for group in range(first, last):
         begin, end = np.int64(0) if group == 0 else ends[group - 1], ends[group]
-        # `keys` holds all groups, `spare` one: the keys are at `here` to `stop` of the source, and go to `out`.
+        # `keys` holds all groups, `spare` one: the keys are at `here` to `stop`, and go to `out`.
         source, here, stop = keys, begin, end
         target, out = spare, np.int64(0)
         at = np.int64(0)
