@@ -172,7 +172,7 @@ def join_trees(net: Net, trees: TopicTrees, topic: Int, u: Int, v: Int) -> None:
 def find_fragment(net: Net, trees: TopicTrees, groups: Groups, topic: Int, top: Int) -> Int:
     """Return the size of a root's tree if no link leaves it; otherwise attach it there and return 0.
 
-    A breadth-first search over the tree. Invariant: the nodes in `groups.seen` are marked, and are in the tree
+    A breadth-first search of the tree. Invariant: the nodes in `groups.seen` are marked, and are in the tree
     of `top`. If no link leaves the tree, they stay marked until `clear_marks`. Cost: the links of the nodes
     found, and for each that is not in the tree, the way to its root.
     """
