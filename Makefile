@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 # Tests start hundreds of processes: each is faster if Python keeps compiled files.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-slow bench coverage docs release-notes web chromium clean
+.PHONY: help demo test test-slow test-oldest bench coverage docs release-notes web chromium clean
 
 help: ## list what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -30,6 +30,10 @@ LAWS := tests/greedy tests/designs tests/bounds tests/search tests/dynamic tests
 test-slow: $(READY) chromium ## the tests that take minutes, and the laws of the engine on ten times the examples
 	@$(BIN)/python -m pytest -m slow
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --hypothesis-profile thorough $(LAWS)
+
+test-oldest: ## the tests with the oldest dependencies that are allowed, in .venv-oldest
+	@PIP_CONSTRAINT=$(CURDIR)/tests/oldest.txt $(MAKE) --no-print-directory VENV=.venv-oldest .venv-oldest/.ready
+	@.venv-oldest/bin/python -m pytest --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 
 bench: $(READY) ## measure speed and memory on this machine, into benchmarks/RESULTS.md
 	@$(BIN)/python -m meshwright bench
@@ -56,7 +60,7 @@ chromium: # where root can install it, tests of pages need not be skipped
 	    echo "no Chromium to be had: tests of pages in a browser are skipped"
 
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist out docs/_build docs/designs web/node_modules src/*.egg-info htmlcov .coverage .coverage.*
+	rm -rf $(VENV) .venv-oldest build dist out docs/_build docs/designs web/node_modules src/*.egg-info htmlcov .coverage .coverage.*
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

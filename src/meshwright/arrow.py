@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 2**31 - 1
 """How many bytes one `string` array can hold."""
+DTYPES = {pa.from_numpy_dtype(np.dtype(code)): np.dtype(code) for code in "?bhilBHILefd"}
+"""numpy's type of each of Arrow's types of numbers and booleans."""
 
 
 def from_numpy(array: NDArray[Any], *, nulls: NDArray[np.bool_] | None = None) -> pa.Array:
@@ -87,17 +89,22 @@ def to_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     if isinstance(column, pa.ChunkedArray):
         chunks = [to_numpy(chunk) for chunk in column.chunks]
         if len(chunks) != 1:
-            return np.concatenate([np.zeros(0, column.type.to_pandas_dtype()), *chunks])
+            return np.concatenate([np.zeros(0, _dtype(column.type)), *chunks])
         return chunks[0]
     if column.null_count:
         raise ValueError(f"the column has {column.null_count} nulls")
     if pa.types.is_boolean(column.type):
         return to_numpy(column.cast(pa.uint8())).view(np.bool_)
-    dtype = np.dtype(column.type.to_pandas_dtype())
+    dtype = _dtype(column.type)
     values = column.buffers()[1]
     if values is None:
         return np.zeros(0, dtype)
     return np.frombuffer(values, dtype)[column.offset : column.offset + len(column)]
+
+
+def _dtype(kind: pa.DataType) -> np.dtype[Any]:
+    """Return numpy's type of numbers or booleans; before version 21, `to_pandas_dtype` imports pandas."""
+    return DTYPES[kind] if kind in DTYPES else np.dtype(kind.to_pandas_dtype())
 
 
 def fill_null(column: Any, value: bool | float) -> Any:
