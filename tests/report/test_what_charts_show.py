@@ -15,7 +15,7 @@ from calls import overlay_of
 from meshwright.content import ContentPlan, Workload, assign, synthetic
 from meshwright.content.assignment.cost import cost, link_traffic
 from meshwright.designs.plan import Plan
-from meshwright.report import churn
+from meshwright.report import replays
 from meshwright.report.charts import MOST_NAMES, ccdf_chart, federation_picture, trade_off
 from meshwright.report.content import (
     _points_from_distances,
@@ -156,7 +156,7 @@ def test_trade_offs() -> None:
 
 def test_rounds_of_churn() -> None:
     """Degrees are drawn round by round, links and times as means of equal ranges."""
-    count = 3 * churn.BINS
+    count = 3 * replays.BINS
     number = np.arange(count)
     rounds = pa.table(
         {
@@ -170,11 +170,11 @@ def test_rounds_of_churn() -> None:
     )
     figures = {"rebuild_max_degree": 7, "rebuild_average_degree": 3.5}
     replay: Any = SimpleNamespace(rounds=rounds, figures=figures)
-    axes = churn.churn_chart({"one": replay, "two": replay}, title="some").axes
+    axes = replays.churn_chart({"one": replay, "two": replay}, title="some").axes
     highest, average, links, times = axes
     assert points(highest.lines[0]) == [(at, at % 5) for at in range(count)]
     assert points(average.lines[1]) == [(at, at / 2) for at in range(count)]
-    middles = [3 * place + 1 for place in range(churn.BINS)]
+    middles = [3 * place + 1 for place in range(replays.BINS)]
     assert points(links.lines[0]) == [(at, pytest.approx(at + 1)) for at in middles]
     assert points(times.lines[0]) == [(at, pytest.approx(at)) for at in middles]
     assert [pane.lines[2].get_ydata()[0] for pane in (highest, average)] == [7, 3.5]
@@ -183,7 +183,7 @@ def test_rounds_of_churn() -> None:
     assert highest.lines[0].get_color() == COLOURS[0] != highest.lines[1].get_color()
     assert [pane.get_title("left") for pane in axes][::3] == ["Highest degree", "Time per round"]
     assert [pane.get_xlabel() for pane in axes] == ["", "", "round", "round"]
-    assert churn._binned(np.zeros(0))[0].tolist() == []
+    assert replays._binned(np.zeros(0))[0].tolist() == []
 
 
 @pytest.fixture(scope="module")

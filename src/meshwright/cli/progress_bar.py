@@ -74,7 +74,8 @@ def amounts(unit: str = "tasks") -> Wording:
 class ProgressBar:
     """The `progress` callback of the command line, as a context manager.
 
-    Progress is often fast at first and slow later, so the latest half of the run predicts the time left.
+    Without a title of its own, it shows that of each piece of work: phases read `title: phase`, see `titled`.
+    Progress is often fast at first and slow later, so the latest half of the work predicts the time left.
     """
 
     def __init__(
@@ -83,11 +84,10 @@ class ProgressBar:
         self.title, self.wording, self.goal = title, wording, goal
         self.terminal = sys.stderr.isatty()
         self.shown = self.terminal or forced
-        self.began = self.last_line = time.monotonic()
+        self.began = self.last_line = self._last_call = time.monotonic()
         self.samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
-        if not wording.resumes:
-            self.samples.append((self.began, 0.0))
-        self._phase = ""
+        self._work = ""
+        """The title of the work that the samples are of."""
         self._bar: tuple[Progress, TaskID] | None = None
         self._drawing = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -96,41 +96,48 @@ class ProgressBar:
         """Take a count, the share that is done, and the phase; nothing of both announces the phase."""
         if not self.shown:
             return
-        now = time.monotonic()
+        now, before, self._last_call = time.monotonic(), self._last_call, time.monotonic()
+        title, phase = self._split(phase)
         if not done and not share:
-            self._announce(phase, now)
+            self._announce(title, phase, now)
             return
         detail = self.wording.describe(done, share, phase)
         share = max(share, done / self.goal if self.goal else 0.0)
-        falls = bool(self.samples) and share < self.samples[-1][1]
-        if self.wording.by_phase and (phase != self._phase or falls):
-            self._phase = phase
+        if not self.samples or title != self._work or share < self.samples[-1][1]:
+            self._work = title
             self.samples.clear()
-        if not self.samples:
-            self.samples.append((now, share))
+            self.samples.append((now, share) if self.wording.resumes else (before, 0.0))
         if now - self.began < self.wording.quiet_seconds:
             return
         left = time_left(self.samples, now, share) if self.wording.left is None else self.wording.left(done)
         self.samples.append((now, share))
         if self.terminal:
-            self._draw(phase if self.wording.by_phase else self.title, share, detail, left)
+            self._draw(title, share, detail, left)
         elif now - self.last_line >= self.wording.line_seconds:
             self.last_line = now
             if self.wording.by_phase:
                 detail = f"{detail}, after {now - self.began:.0f} s"
-            note(f"{phase if self.wording.by_phase else self.title}: {detail}, {left}")
+            note(f"{title}: {detail}, {left}")
 
-    def _announce(self, phase: str, now: float) -> None:
+    def _split(self, phase: str) -> tuple[str, str]:
+        """Return the title of the work, and its phase."""
+        if self.wording.by_phase:
+            return phase, ""
+        if self.title:
+            return self.title, phase
+        title, colon, rest = phase.partition(": ")
+        return (title, rest) if colon else (phase, "")
+
+    def _announce(self, title: str, phase: str, now: float) -> None:
         """Draw a phase that has nothing to count yet: soon, if it is one of the first, and on a terminal."""
         if not self.terminal:
             return
         self._cancel()
-        words = (phase, "") if self.wording.by_phase or not self.title else (self.title, phase)
         wait = self.began + self.wording.quiet_seconds - now
         if wait <= 0:
-            self._draw(words[0], 0.0, words[1], "")
+            self._draw(title, 0.0, phase, "")
             return
-        self._timer = threading.Timer(wait, self._draw, (words[0], 0.0, words[1], ""))
+        self._timer = threading.Timer(wait, self._draw, (title, 0.0, phase, ""))
         self._timer.daemon = True
         self._timer.start()
 

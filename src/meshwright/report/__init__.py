@@ -10,8 +10,8 @@
 """
 
 from meshwright.report.charts import degree_and_support, trade_off, write_front
-from meshwright.report.churn import churn_chart, churn_lines, churn_table
 from meshwright.report.plan_charts import degree_chart, graph_picture, support_chart
+from meshwright.report.replays import churn_chart, churn_lines, churn_table
 from meshwright.report.tables import advice_table, comparison
 from meshwright.rooms import make_callable
 

@@ -1,14 +1,11 @@
 """`meshwright workload`: generates synthetic subscriptions, and the hard cases of the papers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from meshwright.cli.options import Json, Seed
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
 
 EXAMPLES = (
     "meshwright workload zipf --nodes 2000 --topics 500 --min-size 5 --max-size 50 --out dataset",
@@ -101,108 +98,31 @@ def workload(
     set-cover-soc (podc07, Lemma 5.2: so does a low degree of one broker, 'hub') and single-node (podc07,
     Lemma 5.1: so does a low maximum degree, as all other brokers are copied).
     """
-    from meshwright.actions.outputs import check_target
     from meshwright.actions.sources import format_size
+    from meshwright.actions.workload import Shape, make_workload
     from meshwright.cli import output
-    from meshwright.errors import InputError
-    from meshwright.files.atomic import check_place
-    from meshwright.store.datasets import write_dataset
-    from meshwright.workloads import write_raw_events
+    from meshwright.cli.progress_bar import ProgressBar
 
-    asked: dict[str, Any] = {
-        **{"nodes": nodes, "topics": topics, "alpha": alpha, "size": size, "min_size": min_size},
-        **{"max_size": max_size, "exponent": exponent, "independent": independent or None},
-        **{"locality": locality, "both_ways": both_ways or None},
-    }
-    special: dict[str, Any] = {"case": case, "k": k, "m": m, "sets": sets}
-    given = {name: value for name, value in (asked | special).items() if value is not None}
-    check_target(out, "dataset")
-    if raw is not None and raw.exists() and any(raw.iterdir()):
-        raise InputError(f"--raw {raw} is not empty: name a new folder")
-    if raw is not None:
-        check_place(raw)
-    with output.working("generating subscriptions"):
-        if popularity == "hard":
-            interest, made_by = _hard_case(**given)
-        else:
-            interest, made_by = _synthetic(popularity, seed, given)
-    write_dataset(interest, out, made_by=made_by)
-    if raw is not None:
-        raw.mkdir(parents=True, exist_ok=True)
-        write_raw_events(interest, raw, seed=seed)
+    shape = Shape(
+        nodes=nodes,
+        topics=topics,
+        size=size,
+        min_size=min_size,
+        max_size=max_size,
+        exponent=exponent,
+        independent=independent,
+        alpha=alpha,
+        locality=locality,
+        both_ways=both_ways,
+        case=case,
+        k=k,
+        m=m,
+        sets=sets,
+    )
+    with ProgressBar() as bar:
+        made = make_workload(popularity, shape, out, raw=raw, seed=seed, progress=bar)
     if json:
-        counts = {"nodes": interest.num_nodes, "topics": interest.num_topics}
-        made = {"dataset": str(out), "raw": raw and str(raw)}
-        output.answer_json({**counts, "subscriptions": interest.num_subscriptions, **made})
+        output.answer_json(made.to_dict())
     else:
         logs = [] if raw is None else [f"logs of them in {raw}"]
-        output.answer(format_size(interest), f"written to {out}", *logs)
-
-
-def _synthetic(popularity: str, seed: int, given: dict[str, Any]) -> "tuple[Interest, dict[str, Any]]":
-    """Draw a workload with the given options; return it, and how it was made."""
-    from meshwright.errors import InputError
-    from meshwright.workloads import WORKLOADS, social
-
-    if popularity not in (*WORKLOADS, "social"):
-        raise InputError(f"no workload {popularity!r}: choose one of {', '.join(WORKLOADS)}, social, hard")
-    for name in ("case", "k", "m", "sets"):
-        if name in given:
-            raise InputError(f"--{name} applies to hard only: leave it out for {popularity}")
-    if "alpha" in given and popularity not in ("zipf", "social"):
-        raise InputError(f"--alpha applies to zipf and social only: leave it out for {popularity}")
-    if popularity != "social" and ("both_ways" in given or "locality" in given):
-        raise InputError(f"--locality and --both-ways apply to social only: leave them out for {popularity}")
-    if popularity == "social" and "independent" in given:
-        raise InputError("--independent applies to zipf, expo and unif only: leave it out for social")
-    if "exponent" in given and "min_size" not in given and "max_size" not in given:
-        raise InputError("--exponent is that of the power law of sizes: add --min-size and --max-size")
-    if "nodes" not in given:
-        raise InputError(f"the number of brokers is missing: give --nodes N for {popularity}")
-    nodes, topics = given.pop("nodes"), given.pop("topics", None)
-    if topics is None and popularity != "social":
-        raise InputError(f"the number of topics is missing: give --topics N for {popularity}")
-    if topics not in (None, nodes) and popularity == "social":
-        raise InputError(f"--topics {topics}: in social each of the {nodes} brokers is a topic; leave it out")
-    if popularity == "social":
-        interest = social(nodes, seed=seed, **given)
-    else:
-        interest = WORKLOADS[popularity](nodes, topics, seed=seed, **given)
-    counts = {"nodes": nodes, "topics": interest.num_topics}
-    return interest, {"workload": popularity, **counts, "seed": seed, **given}
-
-
-def _hard_case(case: str | None = None, **given: Any) -> "tuple[Interest, dict[str, Any]]":
-    """Build a hard case from the options that it needs; return it, and how it was made."""
-    from meshwright import workloads
-    from meshwright.errors import InputError
-
-    needs = {"cuboid": ("k", "m"), "lemma1": ("nodes",)} | dict.fromkeys(CASES.split("|")[2:], ("sets",))
-    if case not in needs:
-        wrong = "the case is missing" if case is None else f"no case {case!r}"
-        raise InputError(f"{wrong}: give --case and one of {', '.join(needs)}")
-    for name in needs[case]:
-        if name not in given:
-            raise InputError(f"{case} needs --{name}: see 'meshwright workload --help'")
-    for name in given:
-        if name not in needs[case] and (case, name) != ("set-cover", "m"):
-            option = f"--{name.replace('_', '-')}"
-            takes = ", ".join(f"--{need}" for need in needs[case])
-            raise InputError(f"{case} takes no {option}: leave it out; it takes {takes}")
-    if case == "cuboid":
-        interest = workloads.cuboid(given["k"], given["m"])
-    elif case == "lemma1":
-        interest = workloads.lemma1(given["nodes"])
-    else:
-        sets = [
-            {element.strip() for element in one.split(",") if element.strip()}
-            for one in given["sets"].split(";")
-        ]
-        if case == "set-cover":
-            # Lemma 7.1 takes |S|² copies, so that links among the sets no longer count.
-            interest = workloads.cover_copies(sets, given.setdefault("m", len(sets) ** 2))
-        else:
-            interest = workloads.single_node_cover(sets)
-        if case == "single-node":
-            interest = workloads.single_node_copies(interest, "hub")
-    return interest, {"workload": "hard", "case": case, **given}
+        output.answer(format_size(made.interest), f"written to {out}", *logs)

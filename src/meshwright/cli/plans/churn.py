@@ -1,7 +1,6 @@
 """`meshwright churn` and `meshwright chaos`: brokers come, go and fail, and the overlay is repaired."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,8 +21,7 @@ from meshwright.cli.options import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from meshwright.churn import Event, FilterEvents, FromScratch, Policy, Replay, Scenario
-    from meshwright.overlay import Overlay
+    from meshwright.churn import Scenario
 
 CHURN_EXAMPLES = (
     "meshwright churn plan subscriptions.csv --rounds 100",
@@ -109,97 +107,32 @@ def churn(
     --letter chooses backups among all brokers, chooses all backups of a broker again when it loses one, takes
     the maximum degree of the whole overlay in the rule, and makes newcomers nobody's backups.
     """
-    from meshwright import churn as room
-    from meshwright.actions.outputs import check_target
-    from meshwright.actions.sources import format_size
+    from meshwright.actions.churn import ChurnEvents, PolicyOptions, replay_churn
     from meshwright.cli import output
-    from meshwright.cli.plans import design_runs
-    from meshwright.errors import InputError
-    from meshwright.formatting import counted
-    from meshwright.report import churn_chart, churn_lines, churn_table
-    from meshwright.store.runs import read_trace, write_churn
-
-    if trace is not None and (rounds is not None or burst > 1):
-        raise InputError("--trace defines the events: leave out --rounds and --burst")
-    names = _names(policy, compare)
-    make: Callable[..., Policy] = room.Policy.letter if letter else room.Policy
-    policies = [make(name, backups=backups, coverage=coverage, rho=rho) for name in names]
-    if out is not None:
-        check_target(out, "churn run")
-    overlay, filters = design_runs.load_overlay(plan, source, file_columns(node, topic, delimiter, no_header))
-    interest = overlay.interest
-    if trace is not None:
-        with output.working(f"reading {trace}"):
-            happened = list(read_trace(trace))
-        if filters is not None:
-            happened = _on_groups(room.FilterEvents.from_planned(filters), happened)
-        if not any(happened):
-            raise InputError(f"{trace} has no event that changes this plan: give a trace with some")
-    else:
-        happened = list(room.random_churn(interest, rounds or 1000, seed=seed, burst=burst))
-    every = max(1, len(happened) // 10) if scratch_every is None else scratch_every or None
-    scratch = room.FromScratch(every)  # all policies see the same brokers, so each design is made once
-    replays = {
-        each.name: _replay(overlay, each, happened, scratch, seed=seed, shown=progress) for each in policies
-    }
-    title = f"{format_size(interest)}; {counted(len(happened), 'round')} of churn"
-    if out is not None:
-        write_churn(replays, out, seed=seed, draw=lambda file: churn_chart(replays, file, title=title))
-    if json:
-        grouped = {} if filters is None else {"filters": filters.held.num_topics}
-        figures = [{**each.figures, **grouped, "out": out and str(out)} for each in replays.values()]
-        output.answer_json({"policies": figures} if compare is not None else figures[0])
-    else:
-        written = [] if out is None else [f"written to {out}"]
-        output.answer(
-            title,
-            *design_runs.group_lines(filters),
-            churn_table(replays.values()),
-            *churn_lines(replays.values()),
-            *written,
-        )
-
-
-def _on_groups(filters: "FilterEvents", happened: "list[list[Event]]") -> "list[list[Event]]":
-    """Return what the events of a trace, which names filters, mean for groups."""
-    from meshwright.errors import InputError
-
-    made = []
-    for number, events in enumerate(happened, start=1):
-        try:
-            made.append(filters.on_groups(events))
-        except InputError as error:
-            raise InputError(f"round {number}: {error}") from error
-    return made
-
-
-def _names(policy: str, compare: str | None) -> list[str]:
-    """Return the policies to run; each must occur once."""
     from meshwright.cli.plans.design_runs import split_names
-
-    return [policy] if compare is None else split_names(compare, "--compare", "naive,shadow,tidy,rebuild")
-
-
-def _replay(
-    overlay: "Overlay",
-    policy: "Policy",
-    happened: Sequence[Sequence["Event"]],
-    scratch: "FromScratch",
-    *,
-    seed: int,
-    shown: bool,
-) -> "Replay":
-    from meshwright import churn as room
     from meshwright.cli.progress_bar import ProgressBar
+    from meshwright.report import churn_lines, churn_table
 
-    with ProgressBar(policy.name, forced=shown) as drawing:
-        live = room.LiveOverlay(overlay, policy, seed=seed)
-        rounds = [events for events in happened if events]
-
-        def draw(done: int, share: float, _: str) -> None:
-            drawing(live.num_edges, share, f"{done:,} of {len(rounds):,} rounds")
-
-        return room.replay(live, rounds, scratch=scratch, progress=draw)
+    names = [policy] if compare is None else split_names(compare, "--compare", "naive,shadow,tidy,rebuild")
+    with ProgressBar(forced=progress) as bar:
+        made = replay_churn(
+            plan,
+            source,
+            file_columns(node, topic, delimiter, no_header),
+            options=PolicyOptions(tuple(names), backups, coverage, rho, letter),
+            events=ChurnEvents(rounds, burst, trace, scratch_every),
+            out=out,
+            seed=seed,
+            progress=bar,
+        )
+    output.notes(made.plan.notes)
+    if json:
+        found = made.to_dict()
+        output.answer_json(found if compare is not None else found["policies"][0])
+    else:
+        replays = made.replays.values()
+        written = [] if out is None else [f"written to {out}"]
+        output.answer(made.title, *made.plan.lines, churn_table(replays), *churn_lines(replays), *written)
 
 
 def chaos(
@@ -234,38 +167,39 @@ def chaos(
     It tries each broker alone, random sets, the brokers with the most links, and those whose failure cuts off
     the most subscribers. Topics of a plan of MQTT filters are groups of filters that overlap.
     """
-    from meshwright import churn as room
+    from meshwright.actions.chaos import fail_brokers
     from meshwright.actions.sources import format_size
     from meshwright.cli import output
-    from meshwright.cli.plans import design_runs
+    from meshwright.cli.plans.design_runs import split_names
     from meshwright.cli.progress_bar import ProgressBar
     from meshwright.formatting import counted
 
-    names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
-    for name in names:
-        room.Policy(name)
-    overlay, filters = design_runs.load_overlay(plan, source, file_columns(node, topic, delimiter, no_header))
-    with ProgressBar("chaos", forced=progress) as drawing:
-        found = room.chaos(
-            overlay,
+    names = split_names(policies, "--policies", "naive,shadow,tidy")
+    with ProgressBar("chaos", forced=progress) as bar:
+        made = fail_brokers(
+            plan,
+            source,
+            file_columns(node, topic, delimiter, no_header),
             most=most,
             samples=samples,
             policies=names,
             seed=seed,
-            progress=lambda _, share, phase: drawing(len(overlay), share, phase),
+            progress=bar,
         )
+    output.notes(made.plan.notes)
     if json:
-        output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})
+        output.answer_json(made.to_dict())
     else:
+        overlay = made.plan.overlay
         output.answer(
             f"{format_size(overlay.interest)}, {counted(len(overlay), 'link')}",
-            *design_runs.group_lines(filters),
-            _table(found, names),
-            *_summary(found),
+            *made.plan.lines,
+            _table(made.scenarios, names),
+            *_summary(made.scenarios),
         )
 
 
-def _table(found: "list[Scenario]", policies: list[str]) -> "Table":
+def _table(found: "Sequence[Scenario]", policies: list[str]) -> "Table":
     from meshwright.report.tables import plain_table
 
     headings = ["at\nonce", "\ntried", "splits\na topic", "topics\nsplit", "at\nmost", "cut\noff", "at\nmost"]
@@ -285,7 +219,7 @@ def _table(found: "list[Scenario]", policies: list[str]) -> "Table":
     return table
 
 
-def _summary(found: "list[Scenario]") -> list[str]:
+def _summary(found: "Sequence[Scenario]") -> list[str]:
     """Return a sentence that sums up the first row."""
     from meshwright.formatting import counted
 

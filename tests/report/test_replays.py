@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from meshwright.errors import InputError
-from meshwright.report import churn, churn_chart, churn_lines, churn_table
+from meshwright.report import churn_chart, churn_lines, churn_table, replays
 
 FIGURES = {
     "policy": "shadow",
@@ -72,11 +72,11 @@ def test_shares_of_repairs_have_two_digits(share: float, shown: str) -> None:
 
 def test_rounds_are_averaged_in_bins() -> None:
     """Each bin has the mean of its rounds and their middle; few rounds have a bin each."""
-    centres, means = churn._binned(np.array([3.0, 5.0]))
+    centres, means = replays._binned(np.array([3.0, 5.0]))
     assert (centres.tolist(), means.tolist()) == ([0.0, 1.0], [3.0, 5.0])
-    centres, means = churn._binned(np.arange(100))
+    centres, means = replays._binned(np.arange(100))
     assert centres.tolist() == means.tolist() == [2 * place + 0.5 for place in range(50)]
-    assert [len(it) for it in churn._binned(np.array([]))] == [0, 0]
+    assert [len(it) for it in replays._binned(np.array([]))] == [0, 0]
 
 
 def test_a_chart_names_replays_and_panels(tmp_path: Path) -> None:
