@@ -1,4 +1,4 @@
-"""Mosquitto is found, ports are free, and brokers start from their folders and never outlive a context."""
+"""Brokers start from their folders and never outlive a context."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from brokers import PROGRAM, unused_ports
 from meshwright.brokers import processes
-from meshwright.brokers.processes import CONFIGURATION, Brokers, find_mosquitto, free_ports, installed_version
-from meshwright.errors import InputError, MissingDependencyError
+from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
+from meshwright.brokers.processes import Brokers
+from meshwright.errors import InputError
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 
@@ -31,14 +33,13 @@ IDLE = "print('ready', flush=True)\ntime.sleep(60)\n"
 
 
 @pytest.fixture
-def brokers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Brokers:
+def brokers(tmp_path: Path) -> Brokers:
     """Return brokers that run the fake program."""
     program = tmp_path / "program" / "mosquitto"
     program.parent.mkdir()
     program.write_text(FAKE, encoding="utf-8")
     program.chmod(0o755)
-    monkeypatch.setattr(processes, "find_mosquitto", lambda: str(program))
-    return Brokers(tmp_path)
+    return Brokers(tmp_path, replace(MOSQUITTO, find=lambda: str(program)))
 
 
 def configure(brokers: Brokers, name: str, text: str) -> None:
@@ -80,7 +81,7 @@ def test_brokers_start_only_inside_their_context(brokers: Brokers) -> None:
 
 def test_folders_are_named_by_the_caller(brokers: Brokers) -> None:
     """A broker's folder and log are where the caller's function puts them."""
-    named = Brokers(brokers.folder, lambda name: f"broker-{name}")
+    named = Brokers(brokers.folder, brokers.kind, lambda name: f"broker-{name}")
     assert named.log("a") == brokers.folder / "broker-a" / "broker.log"
     assert brokers.log("a") == brokers.folder / "a" / "broker.log"
 
@@ -222,9 +223,10 @@ def test_leaving_the_context_stops_all(brokers: Brokers) -> None:
 STARTER = """
 import sys
 from pathlib import Path
-from meshwright.brokers import processes
-processes.find_mosquitto = lambda: sys.argv[2]
-with processes.Brokers(Path(sys.argv[1])) as brokers:
+from dataclasses import replace
+from meshwright.brokers.mosquitto import MOSQUITTO
+from meshwright.brokers.processes import Brokers
+with Brokers(Path(sys.argv[1]), replace(MOSQUITTO, find=lambda: sys.argv[2])) as brokers:
     for name in "ab":
         brokers.start(name)
     brokers.stop("b")
@@ -256,7 +258,7 @@ def test_brokers_end_with_their_starter(end: signal.Signals, brokers: Brokers) -
 @needs_broker
 def test_a_real_broker(tmp_path: Path) -> None:
     """A real Mosquitto starts from its folder, listens, logs there and stops."""
-    brokers, port = Brokers(tmp_path), unused_ports(1)[0]
+    brokers, port = Brokers(tmp_path, MOSQUITTO), unused_ports(1)[0]
     configure(brokers, "a", f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     with brokers:
         brokers.start("a")
@@ -266,71 +268,6 @@ def test_a_real_broker(tmp_path: Path) -> None:
         brokers.stop("a")
         assert process.returncode == 0
     assert f"listen socket on port {port}" in brokers.log("a").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Return two empty folders: the only one on the PATH, and the only system folder."""
-    on_path, system = tmp_path / "path", tmp_path / "system"
-    on_path.mkdir()
-    system.mkdir()
-    monkeypatch.setenv("PATH", str(on_path))
-    monkeypatch.setattr(processes, "SYSTEM_FOLDERS", str(system))
-    return on_path, system
-
-
-def install(folder: Path, text: str = "", code: int = 0) -> str:
-    """Write a mosquitto that prints a text and exits with a code."""
-    file = folder / "mosquitto"
-    file.write_text(f"#!/bin/sh\necho '{text}'\nexit {code}\n", encoding="utf-8")
-    file.chmod(0o700)
-    return str(file)
-
-
-def test_the_path_comes_before_system_folders(folders: tuple[Path, Path]) -> None:
-    """Mosquitto is found in a system folder, but one on the PATH comes first."""
-    on_path, system = folders
-    with pytest.raises(MissingDependencyError, match="mosquitto is not installed: apt install mosquitto"):
-        find_mosquitto()
-    second = install(system)
-    assert find_mosquitto() == second
-    first = install(on_path)
-    assert find_mosquitto() == first
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "version"),
-    [
-        ("mosquitto version 1.6.9", 3, "2.0"),
-        ("mosquitto version 2.0.18", 3, "2.0"),
-        ("mosquitto version 2.1.2", 0, "2.1"),
-        ("mosquitto version 2.10.0", 0, "2.1"),
-        ("mosquitto version 3.0.0", 0, "2.1"),
-    ],
-)
-def test_versions(text: str, code: int, version: str, folders: tuple[Path, Path]) -> None:
-    """The version is read from the help text, whatever the exit code, and rounded to a known one."""
-    install(folders[0], text, code)
-    assert installed_version() == version
-
-
-def test_a_program_without_a_version(folders: tuple[Path, Path]) -> None:
-    """A program of that name that does not state a version is rejected by its path."""
-    path = install(folders[0], "hello")
-    with pytest.raises(InputError, match=f"{path} -h does not state its version"):
-        installed_version()
-
-
-def test_free_ports() -> None:
-    """Ports are different and can be bound, one by one and all together."""
-    ports = free_ports(20)
-    assert len(set(ports)) == 20
-    servers = [socket.create_server(("127.0.0.1", port)) for port in ports]
-    taken = free_ports(20)
-    for server in servers:
-        server.close()
-    assert not set(ports) & set(taken)
-    assert free_ports(0) == []
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives folders to another user")
@@ -345,7 +282,7 @@ def test_root_gives_away_nothing_behind_links(tmp_path: Path) -> None:
     (folder / "link").symlink_to(tmp_path / "file")
     (folder / "data" / "folder").symlink_to(victim)
     os.link(tmp_path / "linked", folder / "second")
-    processes._give_to_broker_user(folder)
+    processes._give_to_broker_user(folder, MOSQUITTO.user)
     assert folder.stat().st_uid == (folder / "own").stat().st_uid == (folder / "data").stat().st_uid != 0
     assert {path.stat().st_uid for path in (victim, tmp_path / "file", tmp_path / "linked")} == {0}
 
@@ -355,7 +292,7 @@ def test_a_log_that_is_a_link_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "victim").write_text("precious")
     (tmp_path / "a" / "broker.log").symlink_to(tmp_path / "victim")
-    with processes.Brokers(tmp_path) as brokers:
+    with Brokers(tmp_path, MOSQUITTO) as brokers:
         with pytest.raises(InputError, match="is a symbolic link: remove it"):
             brokers.start("a")
         (tmp_path / "a" / "broker.log").unlink()

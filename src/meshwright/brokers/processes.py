@@ -1,32 +1,25 @@
-"""Mosquitto on this machine: the program, free ports, and brokers as processes that are always stopped."""
+"""Brokers on this machine: processes that are always stopped. Each kind of broker has a file of its own here."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
-import shutil
 import signal
 import socket
 import stat
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
 from meshwright.brokers.watchdog import Watchdog
-from meshwright.errors import InputError, MissingDependencyError
+from meshwright.errors import InputError
 from meshwright.files.real_folder import change_owner
 
-CONFIGURATION = "mosquitto.conf"
-"""The configuration file in a broker's folder."""
-USER = "mosquitto"
-"""The user that Mosquitto becomes when root starts it: its folder must belong to that user."""
-SYSTEM_FOLDERS = "/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"
-"""Where packages install it: many systems do not have these folders on the PATH."""
 LOG = "broker.log"
 """The log file in a broker's folder."""
 LAST_WORDS = 65_536
@@ -37,58 +30,18 @@ PAUSE = 0.05
 """Seconds between two attempts to connect to a broker that starts."""
 
 
-def find_mosquitto() -> str:
-    """Return the path of mosquitto.
+@dataclass(frozen=True)
+class BrokerKind:
+    """How brokers of one kind are found and started."""
 
-    Raises
-    ------
-    MissingDependencyError
-        If it is not installed; the error says how to install it.
-    """
-    path = shutil.which("mosquitto") or shutil.which("mosquitto", path=SYSTEM_FOLDERS)
-    if path is None:
-        raise MissingDependencyError(
-            "mosquitto is not installed: apt install mosquitto, dnf install mosquitto or "
-            "brew install mosquitto, and have it on the PATH"
-        )
-    return path
-
-
-def installed_version() -> str:
-    """Return the version of the installed mosquitto, as settings name it: `2.0` or `2.1`.
-
-    An older version counts as 2.0, a newer one as 2.1.
-
-    Raises
-    ------
-    MissingDependencyError
-        If mosquitto is not installed.
-    InputError
-        If its help text does not state a version.
-    """
-    program = find_mosquitto()
-    # The exit code means nothing here: after printing its help, 2.0 exits with 3 and 2.1 with 0.
-    help_text = subprocess.run(
-        [program, "-h"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    ).stdout
-    version = re.search(r"mosquitto version (\d+)\.(\d+)", help_text)
-    if version is None:
-        raise InputError(f"{program} -h does not state its version: put Mosquitto's own first on the PATH")
-    return "2.1" if (int(version[1]), int(version[2])) >= (2, 1) else "2.0"
-
-
-def free_ports(count: int) -> list[int]:
-    """Return different loopback ports that nothing listens on.
-
-    >>> len(set(free_ports(3)))
-    3
-    """
-    with ExitStack() as stack:
-        # All sockets stay bound until the last has its port, so that no port is returned twice.
-        servers = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for server in servers:
-            server.bind(("127.0.0.1", 0))
-        return [server.getsockname()[1] for server in servers]
+    product: str
+    """The name for people."""
+    find: Callable[[], str]
+    """Returns the path of the program, or raises a MissingDependencyError."""
+    command: str
+    """How it is started in a broker's folder: the name of the program, and its arguments."""
+    user: str
+    """The user that it becomes when root starts it: its folder must belong to that user."""
 
 
 def read_log(file: Path, since: int = 0) -> bytes:
@@ -112,24 +65,26 @@ def _open_without_links(path: str, flags: int) -> int:
 class Brokers:
     """Running brokers, each with its own folder; a context that stops them all.
 
-    Each broker reads `mosquitto.conf` in its folder, where paths are relative to that folder, and appends to
+    Each broker reads its configuration in its folder, where paths are relative to that folder, and appends to
     `broker.log` there. If this process is killed, a watchdog process stops them.
 
     Parameters
     ----------
     folder
         The folder that holds the brokers' folders.
+    kind
+        The kind of broker.
     folder_name
         Returns the name of a broker's folder; the broker's own name by default.
 
     Raises
     ------
     MissingDependencyError
-        If mosquitto is not installed.
+        If the program is not installed.
     """
 
-    def __init__(self, folder: Path, folder_name: Callable[[str], str] = str) -> None:
-        self.folder, self.program = folder, find_mosquitto()
+    def __init__(self, folder: Path, kind: BrokerKind, folder_name: Callable[[str], str] = str) -> None:
+        self.folder, self.kind, self.program = folder, kind, kind.find()
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self._folder_name = folder_name
         self._watchdog: Watchdog | None = None
@@ -178,10 +133,10 @@ class Brokers:
         """
         if self._watchdog is None:
             raise RuntimeError("start brokers inside their context: with Brokers(folder) as brokers")
-        _give_to_broker_user(self.folder_of(broker))
+        _give_to_broker_user(self.folder_of(broker), self.kind.user)
         with self._open_log(broker) as file:
             self.running[broker] = subprocess.Popen(
-                [self.program, "-c", CONFIGURATION],
+                [self.program, *self.kind.command.split()[1:]],
                 cwd=self.folder_of(broker),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
@@ -237,7 +192,7 @@ class Brokers:
 
     def reload(self, broker: str) -> None:
         """Make a broker read its folder again: users, access lists and, from 2.1 on, bridges."""
-        _give_to_broker_user(self.folder_of(broker))
+        _give_to_broker_user(self.folder_of(broker), self.kind.user)
         self.running[broker].send_signal(signal.SIGHUP)
 
     def check(self) -> None:
@@ -283,8 +238,8 @@ class Brokers:
             self._watchdog = None
 
 
-def _give_to_broker_user(folder: Path) -> None:
-    """Give a folder to the user that Mosquitto becomes when root starts it; do nothing for other users.
+def _give_to_broker_user(folder: Path, broker_user: str) -> None:
+    """Give a folder to the user that a broker becomes when root starts it; do nothing for other users.
 
     That user may put links into the folder, so no link is followed.
     """
@@ -292,7 +247,7 @@ def _give_to_broker_user(folder: Path) -> None:
         return
     import pwd
 
-    for user in (USER, "nobody"):
+    for user in (broker_user, "nobody"):
         with suppress(KeyError):
             owner = pwd.getpwnam(user).pw_uid
             for _, folders, files, opened in os.fwalk(folder):

@@ -219,7 +219,7 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
     """Plan the first brokers alone, start them, publish everywhere, and return the counts and a line."""
     import tempfile
 
-    from meshwright.brokers.processes import installed_version
+    from meshwright.brokers.mosquitto import installed_version
     from meshwright.cli.deploy.federation_run import FederationRun, run_proof
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.deploy import BrokerSettings

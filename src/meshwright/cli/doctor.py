@@ -127,6 +127,6 @@ def _spark_job() -> str:
 
 
 def _mosquitto() -> str:
-    from meshwright.brokers.processes import find_mosquitto, installed_version
+    from meshwright.brokers.mosquitto import find_mosquitto, installed_version
 
     return f"{installed_version()} at {find_mosquitto()}"

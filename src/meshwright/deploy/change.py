@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from meshwright.deploy.delta import Delta, compute_delta
-from meshwright.deploy.drift import Drift, drift_of_brokers, find_drift
-from meshwright.deploy.folder_store import (
-    federation_files,
-    mode_of,
-    require_free,
-    update_files,
-    update_folders,
-)
+from meshwright.deploy.delta import Delta
+from meshwright.deploy.federation_files import describe, federation_files, mode_of, wave_files
 from meshwright.deploy.inventory import extend_inventory
-from meshwright.deploy.manifest import DeployedFederation, read_federation
+from meshwright.deploy.manifest import DeployedFederation
 from meshwright.deploy.rollout import (
     Rollout,
     acts_on_intermediate_files,
     target_digest,
-    wave_files,
 )
+from meshwright.deploy.targets import require_capable
+from meshwright.deploy.waves import compute_delta
 from meshwright.deploy.wiring import check_folder_names, rewire
 from meshwright.errors import InputError, first_five
 from meshwright.files.atomic import new_folder
@@ -31,6 +25,7 @@ from meshwright.files.header import Kind, header_text
 from meshwright.files.real_folder import RealFolder
 
 if TYPE_CHECKING:
+    from meshwright.deploy.drift import BrokerDrift, Drift
     from meshwright.deploy.inventory import Inventory
     from meshwright.deploy.named_trees import NamedTrees
     from meshwright.deploy.settings import BrokerSettings
@@ -39,11 +34,40 @@ STAGES = Kind("staged rollout", "rollout.json", 1)
 """A folder with the files of each wave."""
 
 
+class FederationStore(Protocol):
+    """Where the state of a federation and its files are kept: a folder, or a database."""
+
+    def read(self) -> DeployedFederation:
+        """Return what is deployed."""
+
+    def drift(self, deployed: DeployedFederation, secret: bytes | None) -> list[Drift]:
+        """Return how files differ from what was written."""
+
+    def drift_of_brokers(
+        self, deployed: DeployedFederation, drift: Iterable[Drift]
+    ) -> dict[str, BrokerDrift]:
+        """Return what drift means for the links of each broker that has any."""
+
+    def require_free(self, files: Mapping[str, str]) -> None:
+        """Refuse files in whose place is something that is not ours."""
+
+    def update(
+        self,
+        files: Mapping[str, str],
+        described: DeployedFederation,
+        *,
+        overwrite_edits: bool = True,
+        only: bool = False,
+        secured: bool | None = None,
+    ) -> list[str]:
+        """Bring files up to date, with the manifest, and return those that changed."""
+
+
 @dataclass(frozen=True)
 class Change:
     """What to change, and how."""
 
-    folder: Path
+    store: FederationStore
     before: DeployedFederation
     trees: NamedTrees
     inventory: Inventory
@@ -58,22 +82,32 @@ class Change:
         """Whether passwords change."""
         return self.before.settings.fingerprint != self.settings.fingerprint
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts of all files after the change, by their paths."""
+        return federation_files(self.trees, self.delta.new, self.inventory, self.settings)
+
+    @property
+    def described(self) -> DeployedFederation:
+        """What the manifest says after the change, but for its list of files."""
+        return describe(self.delta.new, self.inventory, self.settings)
+
 
 def plan_change(
-    folder: Path,
+    store: FederationStore,
     trees: NamedTrees,
     settings: BrokerSettings,
     inventory: Inventory | None = None,
     *,
     to_write: bool = True,
 ) -> Change:
-    """Compute the change of a federation's folder to new trees, including the repair of drift.
+    """Compute the change of a federation to new trees, including the repair of drift.
 
     A rollout to the same target is resumed. Without an inventory, brokers keep their endpoints, and new ones
     get free ports if all are on this machine. A change that is only shown needs no addresses of new brokers.
     """
-    before = read_federation(folder)
-    drift = tuple(find_drift(folder, before, settings.secret if before.secured else None))
+    before = store.read()
+    drift = tuple(store.drift(before, settings.secret if before.secured else None))
 
     def places(order: Iterable[str]) -> Inventory:
         if inventory is not None:
@@ -88,19 +122,19 @@ def plan_change(
         endpoints = places(wiring.order)
         if begun.target == target_digest(wiring, endpoints, settings):
             delta = Delta(before.wiring, wiring, begun.waves, (), durable=settings.durable)
-            return Change(folder, before, trees, endpoints, settings, delta, drift, begun)
+            return Change(store, before, trees, endpoints, settings, delta, drift, begun)
     current = before.current
     wiring = rewire(trees, current)
     check_folder_names(wiring.order)
+    require_capable(wiring, settings)
     endpoints = places(wiring.order)
     now = replace(before, inventory=before.current_inventory)
     delta = compute_delta(
-        current, wiring, version=settings.version, secured=settings.secured,
-        must_restart=now.must_restart(endpoints, settings), durable=settings.durable,
-        drift=drift_of_brokers(folder, before, drift),
+        current, wiring, settings, must_restart=now.must_restart(endpoints, settings),
+        drift=store.drift_of_brokers(before, drift),
     )  # fmt: skip
     rollout = Rollout.begin(delta, endpoints, settings)
-    return Change(folder, before, trees, endpoints, settings, delta, drift, rollout)
+    return Change(store, before, trees, endpoints, settings, delta, drift, rollout)
 
 
 def require_writable(change: Change) -> None:
@@ -111,8 +145,7 @@ def require_writable(change: Change) -> None:
     OutputError
         If a file that we did not write is in the way.
     """
-    files = federation_files(change.trees, change.delta.new, change.inventory, change.settings)
-    require_free(files, change.folder)
+    change.store.require_free(change.files)
 
 
 def write_everything(change: Change) -> list[str]:
@@ -124,7 +157,7 @@ def write_everything(change: Change) -> list[str]:
         If a broker acts in several waves: it needs other files in between.
     """
     require_one_action_each(change)
-    return update_folders(change.trees, change.delta.new, change.inventory, change.settings, change.folder)
+    return change.store.update(change.files, change.described)
 
 
 def require_one_action_each(change: Change) -> None:
@@ -166,10 +199,7 @@ def write_wave(change: Change, wave: str) -> tuple[int, list[str]]:
         )
     require_writable(change)
     if number >= total:
-        changed = update_folders(
-            change.trees, change.delta.new, change.inventory, change.settings, change.folder
-        )
-        return total, changed
+        return total, change.store.update(change.files, change.described)
     described = replace(change.before, rollout=replace(rollout, done=number))
     if rollout.done == 0:
         # Another plan was being rolled out: what is in the files now is where this one begins.
@@ -178,7 +208,7 @@ def write_wave(change: Change, wave: str) -> tuple[int, list[str]]:
         )
     files = wave_files(rollout.waves[number - 1], change.delta, change.inventory, change.settings)
     secured = change.settings.secret is not None
-    return number, update_files(files, described, change.folder, only=True, secured=secured)
+    return number, change.store.update(files, described, only=True, secured=secured)
 
 
 def write_stages(change: Change, path: Path) -> Path:
@@ -193,12 +223,18 @@ def write_stages(change: Change, path: Path) -> Path:
         for number, wave in enumerate(rollout.waves[rollout.done :], start=rollout.done + 1):
             files = wave_files(wave, change.delta, change.inventory, change.settings)
             for name, text in files.items():
-                inside.create(f"wave-{number}/{name}", text.encode(), mode_of(name, secured), flush=False)
+                inside.create(
+                    f"wave-{number}/{name}",
+                    text.encode(),
+                    mode_of(name, change.settings, secured=secured),
+                    flush=False,
+                )
             steps = "".join(f"{step}\n" for step in wave)
             inside.create(f"wave-{number}/steps.txt", steps.encode(), 0o640, flush=False)
-        last = federation_files(change.trees, change.delta.new, change.inventory, change.settings)
-        for name, text in last.items():
-            inside.create(f"last/{name}", text.encode(), mode_of(name, secured), flush=False)
-        record = {"federation": str(change.folder), **replace(rollout).record()}
+        for name, text in change.files.items():
+            inside.create(
+                f"last/{name}", text.encode(), mode_of(name, change.settings, secured=secured), flush=False
+            )
+        record = {"federation": str(change.store), **replace(rollout).record()}
         inside.create(STAGES.file, header_text(STAGES, record).encode(), 0o640, flush=False)
     return path

@@ -7,32 +7,20 @@ that were added are removed before anything else happens.
 from __future__ import annotations
 
 import difflib
-import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.processes import CONFIGURATION
-from meshwright.deploy.folder_store import mode_of
-from meshwright.deploy.settings import SHORTEST_SECRET, fingerprint
-from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT
-from meshwright.deploy.targets.mosquitto.render import broker_files
-from meshwright.deploy.wiring import OUT, folder_of
+from meshwright.deploy.passwords import SHORTEST_SECRET, fingerprint
+from meshwright.deploy.wiring import folder_of
 from meshwright.files.folder_change import digest
 from meshwright.files.real_folder import RealFolder
 
 if TYPE_CHECKING:
     from meshwright.deploy.delta import TopicLine
-    from meshwright.deploy.inventory import Inventory
     from meshwright.deploy.manifest import DeployedFederation
-
-PASSWORD = re.compile(r"^(\s*(?:remote_password|bridge_psk)\s).*", re.MULTILINE)
-MASK = r"\1…"
-"""What replaces passwords where they cannot be compared, and wherever they would be shown."""
-ACCESS_FILES = ("passwords", "access", "bridges.passwords", "bridges.access")
-"""Files that a broker reads again on a reload."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +57,7 @@ def find_drift(folder: Path, deployed: DeployedFederation, secret: bytes | None 
     """
     if fingerprint(secret) != deployed.settings.fingerprint:
         secret = None  # a new one: the passwords in the files are not derived from it
-    texts = _written_texts(deployed, secret)
+    texts, target = _written_texts(deployed, secret), deployed.settings.broker
     found: list[Drift] = []
     with RealFolder(folder) as inside:
         for name, known in sorted(deployed.files.items()):
@@ -80,10 +68,13 @@ def find_drift(folder: Path, deployed: DeployedFederation, secret: bytes | None 
                 found.append(Drift(name, None, "it is not a regular file"))
             elif digest(content) != known:
                 expected = texts.get(name)
-                shown = _line_drift(name, expected, content.decode(errors="replace"), masked=secret is None)
+                shown = _line_drift(
+                    name, expected, content.decode(errors="replace"), target.mask, masked=secret is None
+                )
                 found += shown or [Drift(name, None, "it has changed")]
             if status is not None and stat.S_ISREG(status.st_mode):
-                mode, widest = stat.S_IMODE(status.st_mode), mode_of(name, deployed.secured)
+                mode = stat.S_IMODE(status.st_mode)
+                widest = 0o600 if target.is_private(name, secured=deployed.secured) else 0o640
                 if mode & ~widest:
                     found.append(Drift(name, None, f"its mode is {mode:04o}, more open than {widest:04o}"))
     return found
@@ -96,23 +87,25 @@ def _written_texts(deployed: DeployedFederation, secret: bytes | None) -> dict[s
     wiring, inventory = deployed.current, deployed.current_inventory
     texts = {}
     for broker in wiring.order:
-        for name, text in broker_files(wiring, inventory, settings, broker).items():
+        for name, text in settings.broker.broker_files(wiring, inventory, settings, broker).items():
             if secret is not None or not deployed.secured or "password" not in name:
                 texts[f"{folder_of(broker)}/{name}"] = text
     return texts
 
 
-def _line_drift(name: str, expected: str | None, found: str, *, masked: bool) -> list[Drift]:
+def _line_drift(
+    name: str, expected: str | None, found: str, mask: Callable[[str], str], *, masked: bool
+) -> list[Drift]:
     """Compare two texts line by line; passwords are never shown."""
     if expected is None:
         return []
-    old, new = ((PASSWORD.sub(MASK, text) if masked else text).splitlines() for text in (expected, found))
+    old, new = ((mask(text) if masked else text).splitlines() for text in (expected, found))
     drift = []
     for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            drift += [Drift(name, c + 1, f"removed: {PASSWORD.sub(MASK, line)}") for line in old[a:b]]
+            drift += [Drift(name, c + 1, f"removed: {mask(line)}") for line in old[a:b]]
             drift += [
-                Drift(name, number, f"added: {PASSWORD.sub(MASK, line)}")
+                Drift(name, number, f"added: {mask(line)}")
                 for number, line in enumerate(new[c:d], start=c + 1)
             ]
     return drift
@@ -128,48 +121,21 @@ def drift_of_brokers(
         if not each.what.startswith("its mode"):
             files.setdefault(own, set()).add(name)
     brokers = {folder_of(broker): broker for broker in deployed.current.order}
-    bridges_file = FRAGMENT if deployed.settings.fragment else CONFIGURATION
+    target = deployed.settings.broker
+    links_file = target.links_file(deployed.settings)
     result = {}
     with RealFolder(folder) as inside:
         for own in sorted(files.keys() & brokers.keys()):
             broker = brokers[own]
-            if bridges_file in files[own]:
-                text = (inside.read(f"{own}/{bridges_file}") or b"").decode(errors="replace")
-                there = bridge_lines(text, deployed.current_inventory)
+            if links_file in files[own]:
+                text = (inside.read(f"{own}/{links_file}") or b"").decode(errors="replace")
+                there = target.read_links(text, deployed.current_inventory)
                 planned = {
                     (listener, topic, way)
                     for listener, topics in deployed.current.dialled_by(broker).items()
                     for topic, way in topics.items()
                 }
                 result[broker] = BrokerDrift(frozenset(there - planned), frozenset(planned - there), True)
-            elif files[own] & set(ACCESS_FILES):
+            elif files[own] & set(target.access_files):
                 result[broker] = BrokerDrift()
     return result
-
-
-def bridge_lines(text: str, inventory: Inventory) -> set[TopicLine]:
-    """Read the topic lines of all bridges in a mosquitto.conf, ours and others.
-
-    The listener of a bridge to an unknown address is that address. Lines of topics that a durable bridge no
-    longer carries do not count.
-    """
-    names: Mapping[str, str] = {
-        address: name
-        for name, endpoint in inventory.endpoints.items()
-        for address in (endpoint.address, endpoint.bridge_address)
-    }
-    lines: set[TopicLine] = set()
-    listener = "?"
-    for line in text.splitlines():
-        words = line.split()
-        if not words or line.startswith("#"):
-            continue
-        if words[0] == "connection":
-            listener = "?"
-        elif words[0] in ("address", "addresses") and len(words) > 1:
-            listener = names.get(words[1], words[1])
-        elif words[0] == "topic" and len(words) > 1:
-            local = words[4] if len(words) > 4 else '""'
-            if local == '""':
-                lines.add((listener, words[1], words[2] if len(words) > 2 else OUT))
-    return lines

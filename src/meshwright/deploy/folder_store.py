@@ -5,15 +5,16 @@ Only files on the manifest's list are ours. Everything else in the folder belong
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.deploy.drift import drift_of_brokers, find_drift
+from meshwright.deploy.federation_files import describe, federation_files, mode_of
 from meshwright.deploy.manifest import (
     DeployedFederation,
     federation_lock,
@@ -21,9 +22,6 @@ from meshwright.deploy.manifest import (
     read_federation,
 )
 from meshwright.deploy.settings import BrokerSettings
-from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT
-from meshwright.deploy.targets.mosquitto.handbook import handbook
-from meshwright.deploy.targets.mosquitto.render import broker_files, systemd_unit
 from meshwright.deploy.wiring import Wiring, check_folder_names, folder_of
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
@@ -32,14 +30,10 @@ from meshwright.files.header import FEDERATION, holds
 from meshwright.files.real_folder import RealFolder
 
 if TYPE_CHECKING:
+    from meshwright.deploy.drift import BrokerDrift, Drift
     from meshwright.deploy.inventory import Inventory
     from meshwright.deploy.named_trees import NamedTrees
 
-IMAGE = "eclipse-mosquitto"
-SECRET_FILES = ("passwords", "bridges.passwords", "client.password", CONFIGURATION)
-"""Files that hold passwords if there is a secret; then only their owner may read them."""
-QUEUES = "data/mosquitto.db"
-"""Where a broker stores its queues."""
 EDITED, FORMER = ".edited", ".former"
 """Endings of files that are set aside: edited by hand before we replaced them, or queues of a gone broker."""
 
@@ -54,7 +48,7 @@ def write_federation(
     Raises
     ------
     InputError
-        If there is a federation with another profile, Mosquitto version or secret.
+        If there is a federation with another profile, version or secret.
     OutputError
         If something else is there, or a file that is not ours, or was edited, is in the way.
     """
@@ -65,13 +59,13 @@ def write_federation(
         with federation_lock(target):
             settings = require_same_settings(target, settings)
             files = federation_files(trees, wiring, checked, settings)
-            update_files(files, describe(wiring, checked, settings), target, overwrite_edits=False)
+            FederationFolder(target).update(files, describe(wiring, checked, settings), overwrite_edits=False)
         return target
     files = federation_files(trees, wiring, checked, settings)
     with new_folder(target, FEDERATION) as folder, RealFolder(folder) as inside:
         inside.restrict(".")
         for name, text in files.items():
-            inside.create(name, text.encode(), mode_of(name, settings.secret is not None), flush=False)
+            inside.create(name, text.encode(), mode_of(name, settings), flush=False)
         described = describe(wiring, checked, settings, files)
         inside.create(FEDERATION.file, manifest_text(described).encode(), 0o640, flush=False)
     return target
@@ -84,7 +78,7 @@ def require_same_settings(folder: Path, settings: BrokerSettings) -> BrokerSetti
         what
         for what, differs in (
             ("profile", deployed.settings.profile != settings.profile),
-            ("Mosquitto version", deployed.settings.version != settings.version),
+            (f"{settings.broker.product} version", deployed.settings.version != settings.version),
             ("kind of files", deployed.settings.fragment != settings.fragment),
             ("secret", deployed.settings.fingerprint != settings.fingerprint),
         )
@@ -103,122 +97,134 @@ def require_same_settings(folder: Path, settings: BrokerSettings) -> BrokerSetti
     return replace(settings, identity=deployed.settings.identity)
 
 
-def describe(
-    wiring: Wiring,
-    inventory: Inventory,
-    settings: BrokerSettings,
-    files: Mapping[str, str] | None = None,
-) -> DeployedFederation:
-    """Return what the manifest says of files by their texts."""
-    digests = {name: digest(text.encode()) for name, text in (files or {}).items()}
-    bare = replace(settings, secret=None, identity=settings.identity_key)
-    return DeployedFederation(wiring, inventory, bare, digests)
+class FederationFolder:
+    """The folder of a federation, with its manifest: a store of rollouts."""
 
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
 
-def mode_of(name: str, secured: bool) -> int:
-    """Return the mode of a file: only its owner reads passwords, and others never anything."""
-    private = Path(name).name == FRAGMENT or (secured and Path(name).name in SECRET_FILES)
-    return 0o600 if private else 0o640
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def read(self) -> DeployedFederation:
+        """Return what the manifest says; an interrupted change is completed first."""
+        return read_federation(self.path)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Return a context in which no other run changes the folder."""
+        return federation_lock(self.path)
+
+    def drift(self, deployed: DeployedFederation, secret: bytes | None) -> list[Drift]:
+        """Return how the files differ from what was written."""
+        return find_drift(self.path, deployed, secret)
+
+    def drift_of_brokers(
+        self, deployed: DeployedFederation, drift: Iterable[Drift]
+    ) -> dict[str, BrokerDrift]:
+        """Return what drift means for the links of each broker that has any."""
+        return drift_of_brokers(self.path, deployed, drift)
+
+    def require_free(self, files: Mapping[str, str]) -> None:
+        """Check before a change of several waves that none of them will meet a file that is not ours.
+
+        Raises
+        ------
+        OutputError
+            If a file, folder or link that we did not write is in the way.
+        """
+        known = self.read().files
+        with RealFolder(self.path) as inside:
+            in_the_way = [
+                name
+                for name, text in files.items()
+                if _is_foreign(inside.status(name), inside.read(name), text.encode(), known.get(name))
+            ]
+        _refuse(self.path, in_the_way)
+
+    def update(
+        self,
+        files: Mapping[str, str],
+        described: DeployedFederation,
+        *,
+        overwrite_edits: bool = True,
+        only: bool = False,
+        secured: bool | None = None,
+    ) -> list[str]:
+        """Bring files up to date, all together with the manifest, and return those that changed.
+
+        The folders of brokers that are gone stay, without our files in them; their queues are set aside.
+
+        Parameters
+        ----------
+        files
+            The texts of all files, or with `only` of some; our other files are then deleted, or with `only`
+            kept.
+        described
+            What the manifest will say; its list of files is filled in here.
+        overwrite_edits
+            Whether files that were edited by hand are replaced; they are set aside. Otherwise they are
+            refused.
+        secured
+            Whether the files hold passwords, if that is not as described.
+        """
+        folder, broker_kind = self.path, described.settings.broker
+        before = self.read()
+        writes: dict[str, tuple[bytes, int]] = {}
+        aside: dict[str, str] = {}
+        removals: dict[str, str] = {}
+        in_the_way = []
+        with RealFolder(folder) as inside:
+            for name, text in files.items():
+                content, mode = text.encode(), mode_of(name, described.settings, secured=secured)
+                status, found = inside.status(name), inside.read(name)
+                known = before.files.get(name)
+                if _is_foreign(status, found, content, known):
+                    in_the_way.append(name)
+                elif status is not None and found != content and (found is None or digest(found) != known):
+                    if not overwrite_edits:
+                        in_the_way.append(name)
+                    elif found is not None:
+                        aside[name] = name + EDITED
+                if found != content or status is None or not _fits(status.st_mode, mode):
+                    writes[name] = (content, mode)
+            obsolete = (
+                {} if only else {name: before.files[name] for name in before.files if name not in files}
+            )
+            for name, known in obsolete.items():
+                found = inside.read(name)
+                if found is None:
+                    continue
+                if digest(found) == known:
+                    removals[name] = known
+                elif overwrite_edits:
+                    aside[name] = name + EDITED
+                else:
+                    in_the_way.append(name)
+            gone = () if only else set(before.wiring.order) - set(described.wiring.order)
+            for broker in sorted(gone):
+                queues = f"{folder_of(broker)}/{broker_kind.queues}"
+                if inside.is_regular(queues):
+                    aside[queues] = queues + FORMER
+            _refuse(folder, in_the_way)
+            kept = before.files if only else {}
+            listed = {**kept, **{name: digest(text.encode()) for name, text in files.items()}}
+            manifest = manifest_text(replace(described, files=listed)).encode()
+            if inside.read(FEDERATION.file) != manifest:
+                writes[FEDERATION.file] = (manifest, 0o640)
+            for below in sorted({"."} | {str(Path(name).parent) for name in files}):
+                if inside.status(below if below != "." else FEDERATION.file) is not None:
+                    inside.restrict(below)
+        change_folder(folder, FolderChange(writes, aside, removals))
+        changed = [*writes, *aside, *removals]
+        return list(dict.fromkeys(sorted(changed, key=lambda name: name == FEDERATION.file)))
 
 
 def update_folders(
     trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings, folder: Path
 ) -> list[str]:
-    """Bring a federation's folders up to date, all files together; return the files that changed.
-
-    The folders of brokers that are gone stay, without our files in them; their queues are set aside.
-    """
+    """Bring a federation's folders up to date, all files together; return the files that changed."""
     files = federation_files(trees, wiring, inventory, settings)
-    return update_files(files, describe(wiring, inventory, settings), folder)
-
-
-def update_files(
-    files: Mapping[str, str],
-    described: DeployedFederation,
-    folder: Path,
-    *,
-    overwrite_edits: bool = True,
-    only: bool = False,
-    secured: bool | None = None,
-) -> list[str]:
-    """Bring files of a federation up to date, with its manifest, and return those that changed.
-
-    Parameters
-    ----------
-    files
-        The texts of all files, or with `only` of some; our other files are then deleted, or with `only` kept.
-    described
-        What the manifest will say; its list of files is filled in here.
-    overwrite_edits
-        Whether files that were edited by hand are replaced; they are set aside. Otherwise they are refused.
-    secured
-        Whether the files hold passwords, if that is not as described.
-    """
-    before = read_federation(folder)
-    writes: dict[str, tuple[bytes, int]] = {}
-    aside: dict[str, str] = {}
-    removals: dict[str, str] = {}
-    in_the_way = []
-    with RealFolder(folder) as inside:
-        for name, text in files.items():
-            content, mode = text.encode(), mode_of(name, described.secured if secured is None else secured)
-            status, found = inside.status(name), inside.read(name)
-            known = before.files.get(name)
-            if _is_foreign(status, found, content, known):
-                in_the_way.append(name)
-            elif status is not None and found != content and (found is None or digest(found) != known):
-                if not overwrite_edits:
-                    in_the_way.append(name)
-                elif found is not None:
-                    aside[name] = name + EDITED
-            if found != content or status is None or not _fits(status.st_mode, mode):
-                writes[name] = (content, mode)
-        obsolete = {} if only else {name: before.files[name] for name in before.files if name not in files}
-        for name, known in obsolete.items():
-            found = inside.read(name)
-            if found is None:
-                continue
-            if digest(found) == known:
-                removals[name] = known
-            elif overwrite_edits:
-                aside[name] = name + EDITED
-            else:
-                in_the_way.append(name)
-        gone = () if only else set(before.wiring.order) - set(described.wiring.order)
-        for broker in sorted(gone):
-            queues = f"{folder_of(broker)}/{QUEUES}"
-            if inside.is_regular(queues):
-                aside[queues] = queues + FORMER
-        _refuse(folder, in_the_way)
-        kept = before.files if only else {}
-        listed = {**kept, **{name: digest(text.encode()) for name, text in files.items()}}
-        manifest = manifest_text(replace(described, files=listed)).encode()
-        if inside.read(FEDERATION.file) != manifest:
-            writes[FEDERATION.file] = (manifest, 0o640)
-        for below in sorted({"."} | {str(Path(name).parent) for name in files}):
-            if inside.status(below if below != "." else FEDERATION.file) is not None:
-                inside.restrict(below)
-    change_folder(folder, FolderChange(writes, aside, removals))
-    changed = [*writes, *aside, *removals]
-    return list(dict.fromkeys(sorted(changed, key=lambda name: name == FEDERATION.file)))
-
-
-def require_free(files: Mapping[str, str], folder: Path) -> None:
-    """Check before a change of several waves that none of them will meet a file that is not ours.
-
-    Raises
-    ------
-    OutputError
-        If a file, folder or link that we did not write is in the way.
-    """
-    known = read_federation(folder).files
-    with RealFolder(folder) as inside:
-        in_the_way = [
-            name
-            for name, text in files.items()
-            if _is_foreign(inside.status(name), inside.read(name), text.encode(), known.get(name))
-        ]
-    _refuse(folder, in_the_way)
+    return FederationFolder(folder).update(files, describe(wiring, inventory, settings))
 
 
 def _is_foreign(
@@ -240,41 +246,3 @@ def _refuse(folder: Path, in_the_way: list[str]) -> None:
 def _fits(mode: int, wanted: int) -> bool:
     """Return whether a file's mode is as open as wanted, or less open but still for its owner."""
     return not stat.S_IMODE(mode) & ~wanted and mode & 0o600 == 0o600
-
-
-def federation_files(
-    trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings
-) -> dict[str, str]:
-    """Return all files of a federation's folder except its manifest, by their paths in it."""
-    files = {
-        f"{folder_of(broker)}/{name}": text
-        for broker in wiring.order
-        for name, text in (
-            *broker_files(wiring, inventory, settings, broker).items(),
-            *([] if settings.fragment else [("mosquitto.service", systemd_unit(broker))]),
-        )
-    }
-    return {
-        **files,
-        "start-order.txt": "".join(f"{folder_of(broker)}\n" for broker in wiring.order),
-        **({} if settings.fragment else {"docker-compose.yml": _docker_compose(wiring, settings)}),
-        "plan.md": handbook(trees, wiring, inventory, settings),
-    }
-
-
-def _docker_compose(wiring: Wiring, settings: BrokerSettings) -> str:
-    """Return a docker-compose file; it is JSON, which is also YAML and quotes every name safely."""
-    service_of = {broker: f"broker-{number:04}" for number, broker in enumerate(wiring.order)}
-    services: Mapping[str, Any] = {
-        service_of[broker]: {
-            "image": f"{IMAGE}:{settings.version}",
-            "network_mode": "host",
-            "working_dir": "/federation",
-            "command": ["sh", "-c", f"chown -hR {USER} . && exec mosquitto -c {CONFIGURATION}"],
-            "volumes": [f"./{folder_of(broker)}:/federation"],
-            "restart": "unless-stopped",
-            "depends_on": [service_of[other] for other in wiring.dialled_by(broker)],
-        }
-        for broker in wiring.order
-    }
-    return json.dumps({"services": services}, indent=2, ensure_ascii=False) + "\n"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meshwright.deploy.targets import TARGETS
 from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.files.atomic import new_file
 from meshwright.files.urls import require_local
@@ -38,7 +39,7 @@ def export(path: str | Path, kind: str, target: str | Path) -> Path:
     from meshwright.store.plans import read_plan
 
     if kind not in KINDS:
-        raise InputError(f"cannot export to {kind!r}: choose one of mosquitto, {', '.join(KINDS)}")
+        raise InputError(f"cannot export to {kind!r}: choose one of {', '.join([*TARGETS, *KINDS])}")
     name, write = KINDS[kind]
     stored = read_plan(path)
     text = write(stored, _topics_by_link(stored))

@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from meshwright.brokers.processes import free_ports
+from meshwright.brokers.ports import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 from meshwright.files.limits import check_inventory_size
 
@@ -57,7 +57,7 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """Host and port as bridges write them; Mosquitto reads the port after the last colon, IPv6 or not."""
+        """Host and port as links name them; the port is after the last colon, IPv6 or not."""
         return f"{self.host}:{self.port}"
 
     @property

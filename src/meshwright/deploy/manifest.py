@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright.deploy.inventory import Endpoint, Inventory, moved_brokers
 from meshwright.deploy.rollout import Rollout
 from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.targets import DEFAULT_TARGET, TARGETS
 from meshwright.deploy.wiring import Wiring, folder_of
 from meshwright.errors import FormatError
 from meshwright.files.folder_change import LOCK, complete
@@ -64,7 +65,7 @@ class DeployedFederation:
     def must_restart(self, inventory: Inventory, settings: BrokerSettings) -> set[str]:
         """Return the brokers that must restart even if their bridges stay: those with another address.
 
-        With another secret, profile or Mosquitto version, all brokers must restart: both ends of each bridge
+        With another secret, profile or version, all brokers must restart: both ends of each bridge
         need the new password, and all bridges change.
         """
         same = (
@@ -117,12 +118,14 @@ def read_federation(path: str | Path) -> DeployedFederation:
             for bridge in content.get("taken_off", [])
         }
         wiring = Wiring(order, _read_bridges(content["bridges"]), former_topics)
+        target = next((name for name in TARGETS if name in content), DEFAULT_TARGET)
         settings = BrokerSettings(
             content["profile"],
-            content["mosquitto"],
+            content[target],
             identity=content.get("identity"),
             fragment=bool(content.get("fragment")),
             fingerprint=content["secret_fingerprint"],
+            target=target,
         )
         rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
         files = {_inner_path(name): _sha256(known) for name, known in content["files"].items()}
@@ -161,7 +164,7 @@ def manifest_text(deployed: DeployedFederation) -> str:
     wiring = deployed.wiring
     content: dict[str, Any] = {
         "profile": deployed.settings.profile,
-        "mosquitto": deployed.settings.version,
+        deployed.settings.target: deployed.settings.version,
         **({"fragment": True} if deployed.settings.fragment else {}),
         "secret_fingerprint": deployed.settings.fingerprint,
         "brokers": [

@@ -1,4 +1,4 @@
-"""A rollout: a change that is made wave by wave, with the files of each wave, and can be resumed.
+"""A rollout: a change that is made wave by wave and can be resumed.
 
 Until its own wave, the files of a broker stay as they are. So the steps of a wave may run in any order, any
 broker may restart by itself at any time, and a rollout may stop after any step: there is never a loop.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from meshwright.brokers.processes import CONFIGURATION
-from meshwright.deploy.delta import RELOAD, START, STOP, Delta, Step
+from meshwright.deploy.delta import Delta, Step
 from meshwright.deploy.inventory import Endpoint, Inventory
-from meshwright.deploy.targets.mosquitto.render import broker_files, systemd_unit
-from meshwright.deploy.wiring import Wiring, find_former_topics, folder_of
+from meshwright.deploy.targets import RELOAD, START, STOP
+from meshwright.deploy.wiring import Wiring
 
 if TYPE_CHECKING:
     from meshwright.deploy.settings import BrokerSettings
@@ -100,33 +99,6 @@ def target_digest(wiring: Wiring, inventory: Inventory, settings: BrokerSettings
     chosen = [settings.profile, settings.version, settings.fingerprint]
     text = json.dumps([sorted(wiring.order), bridges, places, chosen], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def wave_files(
-    wave: Iterable[Step], delta: Delta, inventory: Inventory, settings: BrokerSettings
-) -> dict[str, str]:
-    """Return the files of a wave, by their paths in the federation's folder."""
-    files: dict[str, str] = {}
-    for step in wave:
-        if step.action != STOP:
-            files |= step_files(step, delta, inventory, settings)
-    return files
-
-
-def step_files(step: Step, delta: Delta, inventory: Inventory, settings: BrokerSettings) -> dict[str, str]:
-    """Return a broker's files as they must be for a step, by their paths in the federation's folder."""
-    bridges = dict(delta.new.bridges)
-    if step.bridges is not None:
-        bridges = {pair: topics for pair, topics in bridges.items() if pair[0] != step.broker}
-        bridges |= {(step.broker, listener): topics for listener, topics in step.bridges.items()}
-    wiring = Wiring(delta.new.order, bridges)
-    wiring = replace(wiring, former_topics=find_former_topics(delta.old, wiring))
-    files = broker_files(wiring, inventory, settings, step.broker)
-    if step.bridges is None:
-        files.pop(CONFIGURATION, None)
-    if step.action == START and not settings.fragment:
-        files["mosquitto.service"] = systemd_unit(step.broker)
-    return {f"{folder_of(step.broker)}/{name}": text for name, text in files.items()}
 
 
 def acts_on_intermediate_files(delta: Delta, *, reloads: bool) -> list[str]:

@@ -1,35 +1,22 @@
-"""Settings that an operator chooses for all brokers of a federation: profile, Mosquitto version, secret.
+"""Settings that an operator chooses for all brokers of a federation: their kind and version, profile, secret.
 
-Settings that would leave brokers open beyond this machine are refused unless the operator accepts that. All
-passwords are derived from the secret, so the same plan always gives the same files.
+Settings that would leave brokers open beyond this machine are refused unless the operator accepts that.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import os
-import stat
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from meshwright.deploy.passwords import SHORTEST_SECRET, derive, fingerprint
+from meshwright.deploy.targets import DEFAULT_TARGET, load_target
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
     from meshwright.deploy.inventory import Inventory
+    from meshwright.deploy.targets import Target
 
 PROFILES = ("plain", "durable")
-VERSIONS = ("2.0", "2.1")
-SHORTEST_SECRET = 16
-IDENTITY = 24
-"""Hexadecimal digits that a bridge's id ends with: 96 bits that nobody guesses."""
-CLIENT_USER = "client"
-"""The user name of a broker's own clients."""
-SCRYPT_COST = 2**15
-"""The cost of deriving a key from the secret: a tenth of a second and 32 MB, against guessing."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +26,8 @@ class BrokerSettings:
     profile: str = "plain"
     """`plain`: exactly once while links are up. `durable`: while a link is down or a broker restarts,
     messages queue at both ends."""
-    version: str = "2.0"
-    """The oldest Mosquitto in use; from 2.1 on, `plain` bridges change without a restart."""
+    version: str = ""
+    """The oldest version of the brokers in use; by default the oldest that the target knows."""
     secret: bytes | None = None
     """Passwords and access lists are derived from it; None for a federation without them."""
     identity: str | None = None
@@ -50,12 +37,17 @@ class BrokerSettings:
     """Whether brokers have a configuration of their own, which includes a file with the bridges only."""
     fingerprint: str | None = None
     """Identifies the secret, also where the secret itself is unknown; None for a federation without it."""
+    target: str = DEFAULT_TARGET
+    """The kind of brokers."""
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
             raise InputError(f"no profile {self.profile!r}: choose one of {', '.join(PROFILES)}")
-        if self.version not in VERSIONS:
-            raise InputError(f"no Mosquitto {self.version!r}: choose one of {', '.join(VERSIONS)}")
+        known = self.broker.versions
+        if not self.version:
+            object.__setattr__(self, "version", known[0])
+        if self.version not in known:
+            raise InputError(f"no {self.broker.product} {self.version!r}: choose one of {', '.join(known)}")
         if self.fragment and self.secret is not None:
             raise InputError(
                 "a fragment has no passwords of its own: omit the secret, and give users in the inventory"
@@ -66,6 +58,11 @@ class BrokerSettings:
             )
         if self.secret is not None:
             object.__setattr__(self, "fingerprint", fingerprint(self.secret))
+
+    @property
+    def broker(self) -> Target:
+        """What the brokers can do, and how they are configured."""
+        return load_target(self.target)
 
     @property
     def identity_key(self) -> str | None:
@@ -86,66 +83,13 @@ class BrokerSettings:
 
     @property
     def reloads(self) -> bool:
-        """Whether bridges change by a reload: from 2.1 on, except in durable sessions, which lose queues."""
-        return self.version == "2.1" and not self.durable
+        """Whether links change by a reload."""
+        return self.broker.reloads(self)
 
     @property
     def qos(self) -> int:
         """The quality of service of bridges: 2 in durable sessions, where QoS 1 repeats queued messages."""
         return 2 if self.durable else 1
-
-
-@cache
-def _master_key(secret: bytes) -> bytes:
-    """Return a key that is slow to compute: a password does not reveal the secret."""
-    return hashlib.scrypt(secret, salt=b"meshwright", n=SCRYPT_COST, r=8, p=1, maxmem=2**26, dklen=32)
-
-
-def derive(secret: bytes, purpose: str, name: str) -> bytes:
-    """Derive 32 bytes from the secret; those of one purpose and name say nothing about any others."""
-    return hmac.new(_master_key(secret), f"{purpose}\0{name}".encode(), hashlib.sha256).digest()
-
-
-def password(secret: bytes, user: str) -> str:
-    """Derive a user's password from the secret."""
-    return base64.urlsafe_b64encode(derive(secret, "password", user)).decode().rstrip("=")
-
-
-def bridge_identity(key: str | None, client: str) -> str:
-    """Return the id and user name of a bridge: with a key, one that clients of a broker cannot guess.
-
-    A client that connects with the id of a bridge takes its place.
-    """
-    if key is None:
-        return client
-    return f"{client}.{hmac.new(key.encode(), client.encode(), hashlib.sha256).hexdigest()[:IDENTITY]}"
-
-
-def fingerprint(secret: bytes | None) -> str | None:
-    """Return a digest that identifies a secret; anybody may read it."""
-    return None if secret is None else derive(secret, "fingerprint", "").hex()[:32]
-
-
-def client_password(secret: bytes, broker: str) -> str:
-    """Derive the password of a broker's own clients."""
-    return password(secret, f"{CLIENT_USER} of {broker}")
-
-
-def read_secret(file: Path) -> bytes:
-    """Read a secret from a file that nobody else can read.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or group or others can read it.
-    """
-    if not file.is_file():
-        raise InputError(f"no secret {file}: make one with (umask 077; openssl rand -hex 32 > {file})")
-    with file.open("rb") as opened:
-        mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
-        if mode & 0o077:
-            raise InputError(f"others can read the secret {file}, mode {mode:04o}: chmod 600 {file}")
-        return opened.read().strip()
 
 
 def exposures(inventory: Inventory, settings: BrokerSettings) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
 from brokers import PROGRAM, unused_ports
+from meshwright.brokers.mosquitto import MOSQUITTO
 from meshwright.brokers.processes import Brokers
 from meshwright.deploy import (
     BrokerSettings,
@@ -234,7 +235,7 @@ def test_certificates_of_the_docs(tmp_path: Path) -> None:
     wiring, folder = wire(TREES), tmp_path / "run"
     write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)
     certify(folder, "abc", tmp_path / "ca")
-    with Brokers(folder, folder_of) as brokers:
+    with Brokers(folder, MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
         Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
@@ -262,7 +263,7 @@ def test_a_rogue_listener_without_our_certificate_is_not_used(tmp_path: Path) ->
     good = {file: file.read_bytes() for file in (folder / "a" / "certs").iterdir()}
     certify(folder, "a", tmp_path / "rogue")
     (folder / "a" / "certs" / "ca.crt").write_bytes(good[folder / "a" / "certs" / "ca.crt"])
-    with Brokers(folder, folder_of) as brokers:
+    with Brokers(folder, MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
         assert eventually(lambda: "certificate verify failed" in brokers.log("b").read_text())
@@ -280,7 +281,7 @@ def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
     both = (tmp_path / "old" / "ca.crt").read_bytes() + (tmp_path / "new" / "ca.crt").read_bytes()
     for broker in "abc":
         (folder / broker / "certs" / "ca.crt").write_bytes(both)
-    with Brokers(folder, folder_of) as brokers:
+    with Brokers(folder, MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
         Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
@@ -302,7 +303,7 @@ def test_certificates_rotate_step_by_step(tmp_path: Path) -> None:
     steps: list[tuple[str, bytes | None]] = [
         ("both authorities", old_ca + new_ca), ("new certificates", None), ("the new authority alone", new_ca)
     ]  # fmt: skip
-    with Brokers(folder, folder_of) as brokers:
+    with Brokers(folder, MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
         Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)

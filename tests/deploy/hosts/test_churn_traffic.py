@@ -11,7 +11,7 @@ import pytest
 import meshwright as mw
 from brokers import PROGRAM
 from meshwright import churn
-from meshwright.brokers.processes import installed_version
+from meshwright.brokers.mosquitto import installed_version
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
 from meshwright.deploy import BrokerSettings
 from meshwright.deploy.hosts.churn_traffic import churn_federation

@@ -18,6 +18,7 @@ import pytest
 
 import meshwright as mw
 from brokers import PROGRAM, unused_ports
+from meshwright.brokers.mosquitto import MOSQUITTO
 from meshwright.brokers.processes import Brokers
 from meshwright.deploy import (
     BrokerSettings,
@@ -252,7 +253,7 @@ def test_bridges_over_tls(tmp_path: Path) -> None:
     for file in made.iterdir():
         file.chmod(0o644)
     shutil.copytree(made, tmp_path / "run" / "b" / "certs")
-    with Brokers(tmp_path / "run", folder_of) as brokers:
+    with Brokers(tmp_path / "run", MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
         Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
@@ -273,7 +274,7 @@ def test_bridges_over_ipv6(tmp_path: Path) -> None:
     trees = routed(Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm")
     endpoints = {broker: Endpoint("::1", port) for broker, port in zip("ab", unused_ports(2), strict=True)}
     write_federation(trees, wire(trees), Inventory(endpoints), BrokerSettings(), tmp_path / "run")
-    with Brokers(tmp_path / "run", folder_of) as brokers:
+    with Brokers(tmp_path / "run", MOSQUITTO, folder_of) as brokers:
         for broker in "ab":
             brokers.start(broker)
         Logs(brokers).wait(bridge_up_lines(wire(trees), wire(trees).bridges), {}, seconds=10)

@@ -15,7 +15,7 @@ import pytest
 
 import meshwright as mw
 from brokers import PROGRAM, unused_ports
-from meshwright.brokers.processes import installed_version
+from meshwright.brokers.mosquitto import installed_version
 from meshwright.churn.events import JOIN, LEAVE, Event
 from meshwright.deploy import (
     BrokerSettings,

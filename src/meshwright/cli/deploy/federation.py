@@ -104,7 +104,7 @@ def federation(
 
     from meshwright.actions.outputs import check_target
     from meshwright.brokers.certificates import Authority
-    from meshwright.brokers.processes import installed_version
+    from meshwright.brokers.mosquitto import installed_version
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.progress_bar import ProgressBar, amounts

@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.brokers.processes import CONFIGURATION, Brokers, free_ports
+from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
+from meshwright.brokers.ports import free_ports
+from meshwright.brokers.processes import Brokers
 from meshwright.content.migration.messages import Message, decode, encode
 from meshwright.content.migration.transport import CHECK_INTERVAL, Transport
 from meshwright.errors import InputError, MissingDependencyError
@@ -157,7 +159,10 @@ def run_mqtt(simulation: Simulation, on_tick: Callable[[float, int], None]) -> M
 def _mqtt_broker() -> Iterator[int]:
     """Run an MQTT broker on loopback, and give its port once it listens."""
     name, port = "migration", free_ports(1)[0]
-    with tempfile.TemporaryDirectory(prefix="meshwright-") as folder, Brokers(Path(folder)) as brokers:
+    with (
+        tempfile.TemporaryDirectory(prefix="meshwright-") as folder,
+        Brokers(Path(folder), MOSQUITTO) as brokers,
+    ):
         brokers.folder_of(name).mkdir()
         configuration = brokers.folder_of(name) / CONFIGURATION
         configuration.write_text(SETTINGS.format(port=port), encoding="utf-8")

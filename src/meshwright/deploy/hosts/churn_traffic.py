@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.brokers.processes import free_ports
-from meshwright.deploy.delta import RELOAD, RESTART, START, STOP, compute_delta
+from meshwright.brokers.ports import free_ports
 from meshwright.deploy.folder_store import update_folders
 from meshwright.deploy.hosts.local import publish_all, run_federation
 from meshwright.deploy.hosts.update import apply_wave
@@ -32,6 +31,8 @@ from meshwright.deploy.proof.churn_verdict import ChurnVerdict, Window, judge_ch
 from meshwright.deploy.proof.prediction import publications, wanted_at
 from meshwright.deploy.proof.traffic import Message, Observers, load_aiomqtt
 from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
+from meshwright.deploy.waves import compute_delta
 
 if TYPE_CHECKING:
     from meshwright.brokers.certificates import Authority
@@ -193,9 +194,7 @@ class _ChurnRun:
         plan.apply([event])
         durable = federation.settings.durable
         secured = federation.settings.secret is not None
-        delta = compute_delta(
-            wiring, plan.wiring, version=federation.settings.version, secured=secured, durable=durable
-        )
+        delta = compute_delta(wiring, plan.wiring, federation.settings)
         if event.event == JOIN:
             free = (port for port in free_ports(len(self.used_ports) + 2) if port not in self.used_ports)
             authority = federation.authority

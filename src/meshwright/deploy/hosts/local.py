@@ -14,22 +14,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.processes import Brokers, free_ports
+from meshwright.brokers.ports import free_ports
+from meshwright.brokers.processes import Brokers
 from meshwright.deploy.folder_store import write_federation
 from meshwright.deploy.hosts.supervisor import hold_running
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.observations import LISTENING, Observation, links_up
 from meshwright.deploy.proof.prediction import predict, publications
 from meshwright.deploy.proof.traffic import Observers, load_aiomqtt
 from meshwright.deploy.proof.verdict import judge
 from meshwright.deploy.settings import BrokerSettings
-from meshwright.deploy.targets.mosquitto.logs import Logs, bridge_up_lines
 from meshwright.deploy.wiring import BOTH, Wiring, dialler_and_listener, folder_of, wire
 from meshwright.filters import example
 
 if TYPE_CHECKING:
     from meshwright.brokers.certificates import Authority
     from meshwright.deploy.named_trees import NamedTrees
+    from meshwright.deploy.observations import Watch
     from meshwright.deploy.proof.verdict import Verdict
     from meshwright.progress import Progress
 
@@ -44,7 +46,7 @@ class RunningFederation:
     """A federation whose bridges are all up."""
 
     brokers: Brokers
-    logs: Logs
+    logs: Watch
     wiring: Wiring
     inventory: Inventory
     settings: BrokerSettings
@@ -99,20 +101,20 @@ def run_federation(
     if authority is not None:
         for broker in wiring.order:
             authority.issue("127.0.0.1", folder / folder_of(broker) / "certs")
-    with hold_running(folder), Brokers(folder, folder_of) as brokers:
+    with hold_running(folder), Brokers(folder, settings.broker.kind, folder_of) as brokers:
         began = time.monotonic()
-        logs = Logs(brokers)
+        logs = settings.broker.watch(brokers, settings)
         earlier = logs.positions(wiring.order)
         for number, broker in enumerate(wiring.order, start=1):
             brokers.start(broker)
             if progress is not None:
                 progress(number, number / len(wiring.order), "starting brokers")
         listening = {
-            broker: {f"Opening ipv4 listen socket on port {endpoint.port}."}
+            broker: {Observation(LISTENING, what=str(endpoint.port))}
             for broker, endpoint in inventory.endpoints.items()
         }
         logs.wait(listening, earlier)
-        logs.wait(bridge_up_lines(wiring, wiring.bridges, settings.qos), earlier, seconds=60.0)
+        logs.wait(links_up(wiring, wiring.bridges), earlier, seconds=60.0)
         seconds = time.monotonic() - began
         yield RunningFederation(brokers, logs, wiring, inventory, settings, seconds, authority)
 

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.change import plan_change
+from meshwright.deploy.folder_store import FederationFolder
 from meshwright.deploy.hosts.update import apply_change
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import read_named_trees
-from meshwright.deploy.settings import read_secret
+from meshwright.deploy.passwords import read_secret
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.atomic import new_file
 from meshwright.files.locks import holder, locked
@@ -89,7 +90,7 @@ def request_update(
 ) -> list[str]:
     """Ask the process that runs a federation to apply a plan, and return the files that changed.
 
-    `chosen` may name another `profile`, `mosquitto` version, or file with a `secret`.
+    `chosen` may name another `profile`, `version`, or file with a `secret`.
 
     Raises
     ------
@@ -221,10 +222,10 @@ def _apply_request(
         settings = replace(
             known,
             profile=request.get("profile", known.profile),
-            version=request.get("mosquitto", known.version),
+            version=request.get("version", known.version),
             secret=read_secret(Path(request["secret"])) if "secret" in request else known.secret,
         )
-        change = plan_change(federation.brokers.folder, trees, settings, Inventory(places))
+        change = plan_change(FederationFolder(federation.brokers.folder), trees, settings, Inventory(places))
         changing = replace(federation, settings=settings, inventory=change.inventory)
         return changing, {"changed": apply_change(change, changing)}
     except (MeshwrightError, OSError) as error:

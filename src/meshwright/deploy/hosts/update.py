@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.change import require_writable
-from meshwright.deploy.delta import RELOAD, RESTART, START, STOP, Step, orphaned_sessions
-from meshwright.deploy.folder_store import update_files, update_folders
-from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.delta import Step, orphaned_sessions
+from meshwright.deploy.federation_files import wave_files
+from meshwright.deploy.folder_store import FederationFolder
+from meshwright.deploy.observations import REVISION, Observation, expected_observations
+from meshwright.deploy.passwords import bridge_identity
 from meshwright.deploy.proof.traffic import client_of
-from meshwright.deploy.rollout import wave_files
-from meshwright.deploy.settings import bridge_identity
-from meshwright.deploy.targets.mosquitto.logs import GONE, RELOADED, bridge_up_lines
-from meshwright.deploy.wiring import LOCAL, Wiring, client_id, find_former_topics
+from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
+from meshwright.deploy.wiring import LOCAL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,8 +45,7 @@ def apply_change(change: Change, federation: RunningFederation) -> list[str]:
     for number, wave in enumerate(change.rollout.waves[begin:], start=begin + 1):
         rollout = replace(change.rollout, done=number)
         changed.update(apply_wave(wave, change.delta, change.inventory, federation, rollout))
-    folder, settings = federation.brokers.folder, federation.settings
-    changed.update(update_folders(change.trees, change.delta.new, change.inventory, settings, folder))
+    changed.update(change.store.update(change.files, change.described))
     return sorted(changed)
 
 
@@ -66,9 +65,10 @@ def apply_wave(
     rank = {broker: place for place, broker in enumerate(delta.new.order)}
     steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
     running = list(brokers.running)
-    described = replace(read_federation(brokers.folder), rollout=rollout)
+    store = FederationFolder(brokers.folder)
+    described = replace(store.read(), rollout=rollout)
     files = wave_files(steps, delta, inventory, settings)
-    changed = update_files(files, described, brokers.folder, only=True, secured=settings.secret is not None)
+    changed = store.update(files, described, only=True, secured=settings.secret is not None)
     # Stop all before starting any: otherwise a restarted bridge could log in at a broker about to stop.
     stopped = {
         step.broker: brokers.stop(step.broker)
@@ -88,7 +88,7 @@ def apply_wave(
             if step.action != STOP and step.broker in stopped:
                 brokers.running.setdefault(step.broker, stopped[step.broker])
         raise
-    logs.wait(expected_log_lines(steps, delta, brokers.running, settings.qos), positions, seconds=30.0)
+    logs.wait(expected_observations(steps, delta, brokers.running), positions, seconds=30.0)
     orphans = orphaned_sessions(delta, steps)
     end_sessions(orphans, inventory, settings, federation.certificate)
     return changed
@@ -132,64 +132,4 @@ def _reload(step: Step, delta: Delta, federation: RunningFederation) -> None:
         brokers.reload(step.broker)
         # A broker that is still reading its files ignores the signal: repeat it until the reload is logged.
         again = partial(brokers.reload, step.broker) if times > 1 else None
-        logs.wait({step.broker: {RELOADED}}, positions, while_waiting=again)
-
-
-def expected_log_lines(
-    steps: Iterable[Step], delta: Delta, running: Collection[str], qos: int = 1
-) -> dict[str, set[str]]:
-    """Return the lines that each broker logs once a wave has taken effect; the next wave waits for them.
-
-    - A broker that starts: its bridges are up at their listeners.
-    - A broker that restarts: so are the bridges of its diallers.
-    - A broker that reloads: it says so, and its changed bridges come up or go.
-    """
-    wanted: dict[str, set[str]] = {}
-
-    def expect(lines_of: dict[str, set[str]]) -> None:
-        for broker, lines in lines_of.items():
-            wanted.setdefault(broker, set()).update(lines)
-
-    acting = {step.broker: step for step in steps if step.action in (START, RESTART, RELOAD)}
-    unchanged = _unchanged_lines(delta)
-    for broker, step in acting.items():
-        dialled = dict(step.bridges or {})
-        if step.action == RELOAD:
-            expect({broker: {RELOADED}})
-            changed = step.changed_listeners
-            # A listener that starts in this wave has forgotten the bridge and does not log its end.
-            lost = [other for other in changed - dialled.keys() if _keeps_running(other, acting)]
-            expect({other: {f"{GONE} {client_id(broker, other)}"} for other in lost})
-            dialled = {other: topics for other, topics in dialled.items() if other in changed}
-        own = Wiring(delta.new.order, {(broker, other): topics for other, topics in dialled.items()})
-        expect(bridge_up_lines(own, own.bridges, qos))
-        if delta.durable:
-            # A bridge logs each topic that it unsubscribes from.
-            for pair, topics in find_former_topics(delta.old, own).items():
-                if pair in own.bridges:
-                    expect({pair[1]: {f"{client_id(*pair)} {topic}" for topic in topics}})
-        # The diallers of a broker that restarts reconnect by themselves, with their current topics. If its
-        # address or password changed, they reconnect in their own step instead.
-        if step.action == RESTART and broker not in delta.must_restart:
-            diallers = unchanged.dialled_to(broker)
-            pairs = [
-                (other, broker) for other in diallers if other in running and _keeps_running(other, acting)
-            ]
-            expect(bridge_up_lines(unchanged, pairs, qos))
-    return wanted
-
-
-def _keeps_running(broker: str, acting: dict[str, Step]) -> bool:
-    """Return whether a broker keeps its process and its bridges during a wave."""
-    return broker not in acting or (acting[broker].action == RELOAD and acting[broker].bridges is None)
-
-
-def _unchanged_lines(delta: Delta) -> Wiring:
-    """Return the topic lines of both wirings: they exist before, between and after all waves."""
-    bridges = {
-        pair: {
-            topic: way for topic, way in topics.items() if delta.new.bridges.get(pair, {}).get(topic) == way
-        }
-        for pair, topics in delta.old.bridges.items()
-    }
-    return Wiring(delta.old.order, {pair: topics for pair, topics in bridges.items() if topics})
+        logs.wait({step.broker: {Observation(REVISION)}}, positions, while_waiting=again)

@@ -13,7 +13,8 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from meshwright.deploy.settings import CLIENT_USER, BrokerSettings, client_password
+from meshwright.deploy.passwords import CLIENT_USER, client_password
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.errors import MissingDependencyError
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.brokers.mosquitto import MOSQUITTO
 from meshwright.deploy.named_trees import filters_by_link
-from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, REQUIREMENTS
+from meshwright.deploy.targets.mosquitto import CONFIGURATION, FRAGMENT
+from meshwright.deploy.targets.mosquitto.fragments import REQUIREMENTS
 from meshwright.deploy.targets.mosquitto.render import UNUSED_PREFIX
 from meshwright.deploy.wiring import client_id, folder_of, local_client_id
 from meshwright.filters import covers
@@ -53,9 +54,9 @@ def _starting() -> list[str]:
         "`start-order.txt`: each broker dials only brokers that started before it. `mosquitto.service` in "
         "each folder is a systemd unit. `docker-compose.yml` runs all brokers on one machine. To run one by "
         f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
-        f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
+        f"Started by root, Mosquitto becomes the user `{MOSQUITTO.user}`, who must own the folder to read passwords "
         "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
-        f"with `chown -hR {USER} FOLDER`.",
+        f"with `chown -hR {MOSQUITTO.user} FOLDER`.",
     ]
 
 

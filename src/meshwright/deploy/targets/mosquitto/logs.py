@@ -8,13 +8,20 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import read_log
-from meshwright.deploy.settings import IDENTITY
-from meshwright.deploy.wiring import OUT, client_id
+from meshwright.deploy.observations import (
+    FILTER_CARRIED,
+    FILTER_DROPPED,
+    LINK_GONE,
+    LINK_UP,
+    LISTENING,
+    Observation,
+)
+from meshwright.deploy.passwords import IDENTITY
+from meshwright.deploy.wiring import client_id
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
     from meshwright.brokers.processes import Brokers
-    from meshwright.deploy.wiring import Wiring
 
 CONNECTED = re.compile(r"New (?:client|bridge) connected from \S+ as (.*) \(p\d+, c[01], k\d+")
 DISCONNECTED = re.compile(
@@ -34,8 +41,8 @@ PAUSE = 0.01
 class Logs:
     """The logs of running brokers, read as they grow."""
 
-    def __init__(self, brokers: Brokers) -> None:
-        self.brokers = brokers
+    def __init__(self, brokers: Brokers, qos: int = 1) -> None:
+        self.brokers, self.qos = brokers, qos
 
     def positions(self, brokers: Iterable[str]) -> dict[str, int]:
         """Return the current lengths of these brokers' logs; later lines come after them."""
@@ -64,13 +71,13 @@ class Logs:
 
     def wait(
         self,
-        wanted: Mapping[str, set[str]],
+        wanted: Mapping[str, set[Observation]],
         since: Mapping[str, int],
         *,
         seconds: float = 30.0,
         while_waiting: Callable[[], None] | None = None,
     ) -> None:
-        """Wait until each broker has logged all wanted lines after its position.
+        """Wait until each broker has logged all that is wanted after its position.
 
         `while_waiting` is called between two looks at the logs.
 
@@ -79,7 +86,7 @@ class Logs:
         InputError
             If a broker stops by itself, or lines are still missing after `seconds`.
         """
-        missing = {broker: set(lines) for broker, lines in wanted.items() if lines}
+        missing = {broker: log_lines(seen, self.qos) for broker, seen in wanted.items() if seen}
         end = time.monotonic() + seconds
         while True:
             for broker in list(missing):
@@ -100,15 +107,18 @@ class Logs:
             time.sleep(PAUSE)
 
 
-def bridge_up_lines(wiring: Wiring, pairs: Iterable[tuple[str, str]], qos: int = 1) -> dict[str, set[str]]:
-    """Return the lines that listeners log once these bridges are up: each subscription, or the connection.
+def log_lines(observations: Iterable[Observation], qos: int) -> set[str]:
+    """Return the lines by which a broker's log shows what is wanted, as `Logs.lines` returns them."""
+    return {_log_line(seen, qos) for seen in observations}
 
-    A bridge that only sends does not subscribe; then its connection counts.
-    """
-    wanted: dict[str, set[str]] = {}
-    for dialler, listener in pairs:
-        name = client_id(dialler, listener)
-        topics = [topic for topic, direction in wiring.bridges[dialler, listener].items() if direction != OUT]
-        lines = {f"{name} {qos} {topic}" for topic in topics} or {f"connected {name}"}
-        wanted.setdefault(listener, set()).update(lines)
-    return wanted
+
+def _log_line(seen: Observation, qos: int) -> str:
+    """Return the line of one observation."""
+    name = "" if seen.link is None else client_id(*seen.link)
+    return {
+        LISTENING: f"Opening ipv4 listen socket on port {seen.what}.",
+        LINK_UP: f"connected {name}",
+        LINK_GONE: f"{GONE} {name}",
+        FILTER_CARRIED: f"{name} {qos} {seen.what}",
+        FILTER_DROPPED: f"{name} {seen.what}",
+    }.get(seen.kind, RELOADED)

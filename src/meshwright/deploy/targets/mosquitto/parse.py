@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from meshwright.deploy.targets.mosquitto.options import is_option, likely_option
+from meshwright.deploy.wiring import OUT
 from meshwright.errors import FormatError, InputError
+
+if TYPE_CHECKING:
+    from meshwright.deploy.inventory import Inventory
 
 DEFAULT_PORT = 1883
 TLS_PORT = 8883
@@ -266,3 +270,31 @@ def _included(file: Path, folder: str) -> list[Path]:
         if candidate.is_dir():
             return sorted(part for part in candidate.iterdir() if part.suffix == ".conf")
     return []
+
+
+def bridge_lines(text: str, inventory: Inventory) -> set[tuple[str, str, str]]:
+    """Read the topic lines of all bridges in a mosquitto.conf, ours and others.
+
+    The listener of a bridge to an unknown address is that address. Lines of topics that a durable bridge no
+    longer carries do not count.
+    """
+    names: Mapping[str, str] = {
+        address: name
+        for name, endpoint in inventory.endpoints.items()
+        for address in (endpoint.address, endpoint.bridge_address)
+    }
+    lines = set()
+    listener = "?"
+    for line in text.splitlines():
+        words = line.split()
+        if not words or line.startswith("#"):
+            continue
+        if words[0] == "connection":
+            listener = "?"
+        elif words[0] in ("address", "addresses") and len(words) > 1:
+            listener = names.get(words[1], words[1])
+        elif words[0] == "topic" and len(words) > 1:
+            local = words[4] if len(words) > 4 else '""'
+            if local == '""':
+                lines.add((listener, words[1], words[2] if len(words) > 2 else OUT))
+    return lines

@@ -27,25 +27,14 @@ their own, where an id is always the user's name.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.processes import CONFIGURATION, USER
-from meshwright.deploy.settings import (
-    CLIENT_USER,
-    bridge_identity,
-    client_password,
-    derive,
-    password,
-)
-from meshwright.deploy.targets.mosquitto.fragments import (
-    FRAGMENT,
-    REQUIREMENTS,
-    remote_password,
-    requirements,
-)
-from meshwright.deploy.wiring import BOTH, IN, OUT, client_id, folder_of
+from meshwright.deploy.passwords import CLIENT_USER, bridge_identity, client_password, password
+from meshwright.deploy.targets.mosquitto import CONFIGURATION, FRAGMENT
+from meshwright.deploy.targets.mosquitto.credentials import bridge_access, bridge_users, password_line
+from meshwright.deploy.targets.mosquitto.fragments import REQUIREMENTS, remote_password, requirements
+from meshwright.deploy.wiring import BOTH, IN, OUT, client_id
 from meshwright.filters import group_numbers, has_wildcard
 
 if TYPE_CHECKING:
@@ -64,8 +53,6 @@ MAX_IN_FLIGHT = 20_000
 limit, or with the highest possible one, a restart forgets the state of each message and resends some."""
 MAX_QUEUED = 100_000
 """A burst over one bridge can exceed Mosquitto's default of 1,000."""
-PASSWORD_ITERATIONS = 101
-"""Iterations of the password hash, as in Mosquitto 2.0."""
 CLIENT_ACCESS = f"user {CLIENT_USER}\ntopic readwrite #\n"
 """What the clients of a broker may do there: everything."""
 LOG_TYPES = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
@@ -85,7 +72,7 @@ def broker_files(
         files["data/README"] = DATA_README
     if settings.secret is not None:
         users, rights = bridge_users(wiring, broker, settings), bridge_access(wiring, broker, settings)
-        clients = _password_line(settings.secret, CLIENT_USER, client_password(settings.secret, broker))
+        clients = password_line(settings.secret, CLIENT_USER, client_password(settings.secret, broker))
         apart = inventory.endpoints[broker].bridge_port is not None
         files["passwords"] = clients if apart else clients + users
         files["access"] = CLIENT_ACCESS if apart else f"{CLIENT_ACCESS}{rights}"
@@ -192,50 +179,3 @@ def _digest(lines: Iterable[str]) -> str:
     """Return a digest of a bridge's settings without its password: the name of a bridge is public."""
     public = "\n".join(line for line in lines if not line.startswith("remote_password"))
     return hashlib.sha256(public.encode()).hexdigest()[:12]
-
-
-def _password_line(secret: bytes, user: str, word: str) -> str:
-    """Return a line of a password file, in the format `$7$` of Mosquitto 2.0 and later."""
-    salt = derive(secret, "salt", word)[:12]
-    digest = hashlib.pbkdf2_hmac("sha512", word.encode(), salt, PASSWORD_ITERATIONS)
-    encoded_salt, encoded_digest = (base64.b64encode(part).decode() for part in (salt, digest))
-    return f"{user}:$7${PASSWORD_ITERATIONS}${encoded_salt}${encoded_digest}\n"
-
-
-def bridge_users(wiring: Wiring, broker: str, settings: BrokerSettings) -> str:
-    """Return the lines of a password file for the bridges that dial a broker."""
-    lines = []
-    for dialler in wiring.dialled_to(broker):
-        assert settings.secret is not None
-        user = bridge_identity(settings.identity_key, client_id(dialler, broker))
-        lines.append(_password_line(settings.secret, user, password(settings.secret, user)))
-    return "".join(lines)
-
-
-def bridge_access(wiring: Wiring, broker: str, settings: BrokerSettings) -> str:
-    """Return the access list of the bridges that dial a broker: the planned topics and nothing else."""
-    parts = []
-    for dialler, topics in wiring.dialled_to(broker).items():
-        rights = {BOTH: "readwrite", OUT: "write"}
-        allowed = [f"topic {rights.get(direction, 'read')} {topic}\n" for topic, direction in topics.items()]
-        user = bridge_identity(settings.identity_key, client_id(dialler, broker))
-        parts.append(f"\nuser {user}\n{''.join(allowed)}")
-    return "".join(parts)
-
-
-def systemd_unit(broker: str) -> str:
-    """Return a systemd unit that runs a broker from /etc/meshwright."""
-    # systemd expands %: double it.
-    name = folder_of(broker).replace("%", "%%")
-    folder = f"/etc/meshwright/{name}"
-    return (
-        "[Unit]\n"
-        f"Description=Mosquitto broker {name}, planned by Meshwright\n"
-        "After=network-online.target\nWants=network-online.target\n\n"
-        "[Service]\n"
-        f"WorkingDirectory={folder}\n"
-        f"ExecStartPre=+/bin/chown -hR {USER} {folder}\n"
-        f"ExecStart=/usr/sbin/mosquitto -c {CONFIGURATION}\n"
-        "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
-        "[Install]\nWantedBy=multi-user.target\n"
-    )
