@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 import meshwright as mw
+from meshwright.actions.federation import random_events
+from meshwright.brokers.mosquitto import MOSQUITTO
 from meshwright.churn.events import CRASH, LEAVE
-from meshwright.cli.deploy.federation_run import _format_storm, _format_window, _random_events, format_verdict
 from meshwright.deploy import BrokerSettings, NamedTrees, wire
 from meshwright.deploy.hosts.local import Storm
 from meshwright.deploy.proof.churn_verdict import ChurnVerdict, Count, Window
@@ -29,7 +31,8 @@ EXACT = Verdict(4, 9, (), (), (), {})
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that Mosquitto 2.0 is installed."""
-    monkeypatch.setattr("meshwright.brokers.processes.installed_version", lambda: "2.0")
+    pretended = replace(MOSQUITTO, version=lambda: "2.0")
+    monkeypatch.setattr("meshwright.brokers.mosquitto.MOSQUITTO", pretended)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +194,7 @@ def test_the_answer_of_churn(monkeypatch: pytest.MonkeyPatch, leaked: int, same:
         return ChurnVerdict(EXACT, [window], leaked, EXACT, (), 9.0)
 
     monkeypatch.setattr("meshwright.deploy.hosts.churn_traffic.churn_federation", fake_churn)
-    monkeypatch.setattr("meshwright.cli.deploy.federation_run._ingested_interest_is", lambda *_: same)
+    monkeypatch.setattr("meshwright.actions.federation._ingested_interest_is", lambda *_: same)
     answer = meshwright("federation", "--brokers", "4", "--churn", "3", "--rate", "50", "--seed", "7")
     assert answer.code == (0 if same and not leaked else 1)
     verdict = "4 messages, 9 deliveries due: 0 missing, 0 duplicate, 0 leaked"
@@ -224,7 +227,7 @@ def test_a_verdict() -> None:
     """The counts come first, then five faults of each kind, then latency by hops."""
     fault = ("x", "a", "b")
     verdict = Verdict(1_000, 2_000, (fault,) * 6, (fault,), (), {1: (1_234, 0.0042, 0.25), 2: (1, 3.0, 3.0)})
-    assert format_verdict(verdict) == [
+    assert verdict.lines == [
         "1,000 messages, 2,000 deliveries due: 6 missing, 1 duplicate, 0 leaked",
         *["  missing: 'x' published at 'a', at 'b'"] * 5,
         "  duplicate: 'x' published at 'a', at 'b'",
@@ -233,12 +236,16 @@ def test_a_verdict() -> None:
     ]
 
 
-def test_a_storm() -> None:
+def test_a_storm(monkeypatch: pytest.MonkeyPatch) -> None:
     """A storm states deliveries and the factor; without a loop the line says why there is none."""
-    assert _format_storm(Storm("x", "a", 6, 12_000)) == (
+    assert str(Storm("x", "a", 6, 12_000)) == (
         "without trees: one message on 'x' made 12,000 deliveries in 2 s where 6 are due: 2,000 times as many"
     )
-    assert _format_storm(None) == "without trees: the links of no topic have a loop, so there is no storm"
+    FakeRun(monkeypatch)
+    monkeypatch.setattr("meshwright.deploy.hosts.local.run_storm", lambda *_: None)
+    answer = meshwright("federation", "--brokers", "4", "--storm")
+    none = "without trees: the links of no topic have a loop, so there is no storm"
+    assert answer.out.splitlines()[-1] == none
 
 
 @pytest.mark.parametrize(
@@ -269,13 +276,13 @@ def test_a_storm() -> None:
 )
 def test_a_window(fields: dict[str, Any], line: str) -> None:
     """A window states the event, its duration and actions, the counts of affected topics, and faults."""
-    assert _format_window(Window("leave", "b", 0.0, **{"ended": 0.5, **fields})) == line
+    assert str(Window("leave", "b", 0.0, **{"ended": 0.5, **fields})) == line
 
 
 def test_every_second_leave_is_a_crash() -> None:
     """Random churn is that of the library, with every second leave as a crash of the same broker."""
     interest = zipf(12, 6, size=3, seed=0)
-    events = _random_events(interest, 20, 1)
+    events = random_events(interest, 20, 1)
     plain = [event for round_ in mw.churn.random_churn(interest, 20, seed=1) for event in round_]
     assert [event.node for event in events] == [event.node for event in plain]
     assert [event.event for event in events if event.event in (LEAVE, CRASH)][:4] == [LEAVE, CRASH] * 2

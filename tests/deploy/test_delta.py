@@ -23,20 +23,15 @@ from meshwright.deploy import (
     wire,
     write_federation,
 )
-from meshwright.deploy.delta import (
-    RELOAD,
-    RESTART,
-    START,
-    STOP,
-    Delta,
-    Step,
-    compute_delta,
-    explain_delta,
-)
+from meshwright.deploy.delta import Delta, Step, explain_delta
 from meshwright.deploy.folder_store import update_folders
+from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
+from meshwright.deploy.waves import compute_delta
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
 from routed_plans import named_trees, routed_plans
+
+SECRET = b"0123456789abcdef"
 
 
 def after_churn(trees: Trees, seed: int, *, stable: bool) -> NamedTrees:
@@ -97,11 +92,11 @@ def test_a_delta_leads_there_without_a_loop(
     assume(made[0].num_subscriptions)
     old = wire(named_trees(made[1]))
     new = wire(after_churn(made[1], seed, stable=stable), old.order)
-    delta = compute_delta(old, new, durable=durable)
+    delta = compute_delta(old, new, BrokerSettings("durable" if durable else "plain"))
     kept = {pair: topics for pair, topics in play(delta).items() if topics}
     assert kept == {pair: dict(topics) for pair, topics in new.bridges.items()}
-    assert not compute_delta(new, new).steps
-    assert explain_delta(compute_delta(new, new)) == ["nothing changes"]
+    assert not compute_delta(new, new, BrokerSettings()).steps
+    assert explain_delta(compute_delta(new, new, BrokerSettings())) == ["nothing changes"]
     assert all(not set(step.removed) & set(step.added) for step in delta.steps)
     assert {step.broker for step in delta.steps if step.action == START} == set(new.order) - set(old.order)
 
@@ -119,7 +114,7 @@ def test_joins_restart_nobody(made: tuple[Interest, Trees], seed: int) -> None:
     before = named_trees(route(trees.overlay, "stable", today=today))
     old = wire(before)
     after = named_trees(route(live.overlay(), "stable", today=today))
-    delta = compute_delta(old, wire(after, old.order))
+    delta = compute_delta(old, wire(after, old.order), BrokerSettings())
     assert [(step.action, step.broker) for step in delta.steps] == [(START, "99")]
     assert not delta.restarts
 
@@ -153,33 +148,35 @@ CIRCLE = (
 
 def test_a_circle_of_waiting_is_cut() -> None:
     """If two brokers each add what the other has yet to remove, both first remove, then add."""
-    delta = compute_delta(*CIRCLE)
+    delta = compute_delta(*CIRCLE, BrokerSettings())
     assert [[step.broker for step in wave] for wave in delta.waves] == [["c", "d"], ["c", "d"]]
     assert [len(step.added) for step in delta.steps] == [0, 0, 1, 1]
     assert [step.bridges for step in delta.steps[:2]] == [{}, {}]
     assert all(step.action == RESTART for step in delta.steps)
-    assert {step.action for step in compute_delta(*CIRCLE, version="2.1").steps} == {RELOAD}
-    assert {step.action for step in compute_delta(*CIRCLE, version="2.1", durable=True).steps} == {RESTART}
+    assert {step.action for step in compute_delta(*CIRCLE, BrokerSettings(version="2.1")).steps} == {RELOAD}
+    assert {
+        step.action for step in compute_delta(*CIRCLE, BrokerSettings("durable", version="2.1")).steps
+    } == {RESTART}
     assert delta.affected_topics == {"x", "y"}
 
 
 def test_a_broker_that_moves_acts_first() -> None:
     """A broker at another address restarts, and after it those that dial it, with all their lines to it."""
     wiring = Wiring(("a", "b", "c"), {("b", "a"): {"x": "both"}, ("c", "b"): {"x": "both"}})
-    delta = compute_delta(wiring, wiring, must_restart={"b"})
+    delta = compute_delta(wiring, wiring, BrokerSettings(), must_restart={"b"})
     assert [[step.broker for step in wave] for wave in delta.waves] == [["b"], ["c"]]
     assert [len(step.added) for step in delta.steps] == [0, 1]
-    steps = compute_delta(wiring, wiring, version="2.1", must_restart={"b"}).steps
+    steps = compute_delta(wiring, wiring, BrokerSettings(version="2.1"), must_restart={"b"}).steps
     assert [step.action for step in steps] == [RESTART, RELOAD]
 
 
 def test_bridges_to_brokers_that_are_gone_need_no_restart() -> None:
     """A broker that leaves is stopped; its diallers are listed and act only if sessions are durable."""
     old, new = Wiring(("a", "b"), {("b", "a"): {"x": "both"}}), Wiring(("b",), {})
-    delta = compute_delta(old, new)
+    delta = compute_delta(old, new, BrokerSettings())
     assert [(step.action, step.broker) for step in delta.steps] == [(STOP, "a")]
     assert delta.no_action == ("b",)
-    durable = compute_delta(old, new, durable=True)
+    durable = compute_delta(old, new, BrokerSettings("durable"))
     assert [(step.action, step.broker) for step in durable.steps] == [(STOP, "a"), (RESTART, "b")]
     assert durable.no_action == ()
 
@@ -188,9 +185,9 @@ def test_new_passwords_come_first() -> None:
     """With passwords, brokers with other diallers reload before these dial; newcomers and movers need not."""
     old = Wiring(tuple("abc"), {("b", "a"): {"x": "both"}, ("c", "a"): {"x": "both"}})
     new = Wiring(tuple("abcd"), {("b", "a"): {"x": "both"}, ("c", "b"): {"x": "both"}, ("d", "a"): {}})
-    first, *_ = compute_delta(old, new, secured=True).waves
+    first, *_ = compute_delta(old, new, BrokerSettings(secret=SECRET)).waves
     assert first == (Step(RELOAD, "a"), Step(RELOAD, "b"))
-    moved, *_ = compute_delta(old, new, secured=True, must_restart={"a"}).waves
+    moved, *_ = compute_delta(old, new, BrokerSettings(secret=SECRET), must_restart={"a"}).waves
     assert moved == (Step(RELOAD, "b"),)
 
 
@@ -200,12 +197,12 @@ def test_affected_topics_are_those_of_disturbed_bridges() -> None:
         tuple("abcd"), {("b", "a"): {"x": "both"}, ("c", "b"): {"y": "both"}, ("d", "c"): {"z": "both"}}
     )
     more = Wiring(old.order, {**old.bridges, ("b", "a"): {"x": "both", "w": "both"}})
-    assert compute_delta(old, more).affected_topics == {"w", "x", "y"}
-    assert compute_delta(old, more, version="2.1").affected_topics == {"w", "x"}
+    assert compute_delta(old, more, BrokerSettings()).affected_topics == {"w", "x", "y"}
+    assert compute_delta(old, more, BrokerSettings(version="2.1")).affected_topics == {"w", "x"}
     joined = Wiring((*old.order, "e"), {**old.bridges, ("e", "a"): {"v": "both"}})
-    assert compute_delta(old, joined).affected_topics == {"v"}
+    assert compute_delta(old, joined, BrokerSettings()).affected_topics == {"v"}
     left = Wiring(tuple("bcd"), {("c", "b"): {"y": "both"}, ("d", "c"): {"z": "both"}})
-    assert compute_delta(old, left).affected_topics == {"x"}
+    assert compute_delta(old, left, BrokerSettings()).affected_topics == {"x"}
 
 
 def test_a_reload_interrupts_changed_links_only() -> None:
@@ -222,18 +219,20 @@ def test_a_reload_interrupts_changed_links_only() -> None:
         )
 
     old = wire(star(x="ab", y="a", w="b"))
-    delta = compute_delta(old, rewire(star(x="ab", w="b"), old), version="2.1")
+    delta = compute_delta(old, rewire(star(x="ab", w="b"), old), BrokerSettings(version="2.1"))
     assert [step.action for step in delta.steps] == [RELOAD]
     assert delta.interrupted_links == {frozenset("az")}
     assert delta.affected_topics == {"x", "y"}
     new = rewire(star(x="ab"), wire(star(x="a")))
-    assert compute_delta(wire(star(x="a")), new, version="2.1").interrupted_links == frozenset()
+    assert (
+        compute_delta(wire(star(x="a")), new, BrokerSettings(version="2.1")).interrupted_links == frozenset()
+    )
 
 
 def test_json_keeps_its_keys() -> None:
     """The JSON document states waves, restarts, brokers without an action and affected topics."""
     old, new = Wiring(("a", "b"), {("b", "a"): {"x": "both"}}), Wiring(("b", "c"), {("c", "b"): {"x": "in"}})
-    assert compute_delta(old, new).to_dict() == {
+    assert compute_delta(old, new, BrokerSettings()).to_dict() == {
         "waves": [
             [{"action": "stop", "broker": "a", "removed": [], "added": []}],
             [{"action": "start", "broker": "c", "removed": [], "added": [["b", "x", "in"]]}],
@@ -246,7 +245,7 @@ def test_json_keeps_its_keys() -> None:
 
 def test_explanations() -> None:
     """Each wave, the brokers without an action, and what clients and messages suffer is explained."""
-    assert explain_delta(compute_delta(*CIRCLE)) == [
+    assert explain_delta(compute_delta(*CIRCLE, BrokerSettings())) == [
         "wave 1:",
         "  restart c; without x ↔ a",
         "  restart d; without y ↔ a",
@@ -255,24 +254,24 @@ def test_explanations() -> None:
         "  restart d; with x ↔ b",
         "clients of 2 brokers are disconnected for a moment; 2 topics may lose messages meanwhile",
     ]
-    assert explain_delta(compute_delta(*CIRCLE, durable=True))[-1] == (
+    assert explain_delta(compute_delta(*CIRCLE, BrokerSettings("durable")))[-1] == (
         "clients of 2 brokers are disconnected for a moment; "
         "2 topics are affected; where their trees stay, messages queue"
     )
-    assert explain_delta(compute_delta(*CIRCLE, version="2.1"))[-1] == (
+    assert explain_delta(compute_delta(*CIRCLE, BrokerSettings(version="2.1")))[-1] == (
         "no client is disconnected; 2 topics may lose messages meanwhile"
     )
-    late = explain_delta(compute_delta(*CIRCLE), 1)
+    late = explain_delta(compute_delta(*CIRCLE, BrokerSettings()), 1)
     assert late[:3] == ["wave 2:", "  restart c; with y ↔ b", "  restart d; with x ↔ b"]
     one = Wiring(("a", "b"), {("b", "a"): {"x": "both"}}), Wiring(("a", "b"), {("b", "a"): {"x": "in"}})
-    assert explain_delta(compute_delta(*one, durable=True))[-1] == (
+    assert explain_delta(compute_delta(*one, BrokerSettings("durable")))[-1] == (
         "clients of 1 broker are disconnected for a moment; "
         "1 topic is affected; where their trees stay, messages queue"
     )
     for count, shown in ((5, "b0, b1, b2, b3, b4;"), (6, "b0, b1, b2, b3, b4 …;")):
         diallers = [f"b{number}" for number in range(count)]
         old = Wiring(("a", *diallers), {(dialler, "a"): {"x": "both"} for dialler in diallers})
-        lines = explain_delta(compute_delta(old, Wiring(tuple(diallers), {})))
+        lines = explain_delta(compute_delta(old, Wiring(tuple(diallers), {}), BrokerSettings()))
         assert lines[:2] == ["wave 1:", "  stop a"]
         assert lines[2].startswith(f"no action: {shown} until they restart")
         assert len(lines) == 3
@@ -300,10 +299,10 @@ def test_overlapping_filters_wait_for_each_other() -> None:
     held = {"a": {"m/#"}, "b": {"m/+"}, "c": {"m/n"}}
     old = group_wiring([("a", "b"), ("b", "c")], held)
     new = group_wiring([("a", "b"), ("a", "c")], held)
-    waves = compute_delta(old, new).waves
+    waves = compute_delta(old, new, BrokerSettings()).waves
     assert next({step.broker for step in wave if step.removed} for wave in waves) >= {"c"}
     apart = group_wiring([("b", "a"), ("c", "a")], {"a": {"m/+"}, "b": {"m/#"}, "c": {"m/n"}})
-    for delta in (compute_delta(old, new), compute_delta(old, apart)):
+    for delta in (compute_delta(old, new, BrokerSettings()), compute_delta(old, apart, BrokerSettings())):
         for number, wave in enumerate(delta.waves):
             later = {step.broker for after in delta.waves[number + 1 :] for step in after if step.removed}
             for step in wave:
@@ -314,6 +313,8 @@ def test_filters_on_a_tree_that_stays_change_in_one_wave() -> None:
     """Where the links of a group stay, no order can make a loop, and all brokers change at once."""
     links = [("a", "b"), ("b", "c"), ("c", "d")]
     held = {"a": {"m/#"}, "b": {"m/+"}, "c": {"m/n"}, "d": {"m/o"}}
-    delta = compute_delta(group_wiring(links, held), group_wiring(links, {**held, "d": {"m/#"}}))
+    delta = compute_delta(
+        group_wiring(links, held), group_wiring(links, {**held, "d": {"m/#"}}), BrokerSettings()
+    )
     assert len(delta.waves) == 1
     assert {step.broker for step in delta.steps} == {"b", "c", "d"}

@@ -16,8 +16,9 @@ from meshwright.deploy import (
     read_federation,
     write_federation,
 )
-from meshwright.deploy.delta import compute_delta, explain_orphaned_sessions, orphaned_sessions
+from meshwright.deploy.delta import explain_orphaned_sessions, orphaned_sessions
 from meshwright.deploy.folder_store import update_folders
+from meshwright.deploy.waves import compute_delta
 from meshwright.deploy.wiring import Wiring, client_id, folder_of, local_client_id, rewire, wire
 from routed_plans import parse_configuration
 
@@ -78,7 +79,7 @@ def test_no_session_outlives_its_bridge(before: NamedTrees, after: NamedTrees, l
     old = wire(before)
     stay = tuple(broker for broker in BROKERS if broker not in leaving)
     bridges = {pair: topics for pair, topics in wire(after).bridges.items() if not leaving & set(pair)}
-    delta = compute_delta(old, Wiring(stay, bridges), durable=True)
+    delta = compute_delta(old, Wiring(stay, bridges), BrokerSettings("durable"))
     assert delta.no_action == ()
     by_wave = [orphaned_sessions(delta, wave) for wave in delta.waves]
     ended = {(at, name) for sessions in by_wave for at, names in sessions.items() for name in names}
@@ -88,7 +89,7 @@ def test_no_session_outlives_its_bridge(before: NamedTrees, after: NamedTrees, l
     assert wanted == ended
     assert wanted == {(at, name) for at, names in orphaned_sessions(delta).items() for name in names}
     assert bool(explain_orphaned_sessions(delta)) == bool(wanted)
-    assert not orphaned_sessions(compute_delta(old, delta.new))
+    assert not orphaned_sessions(compute_delta(old, delta.new, BrokerSettings()))
 
 
 def test_five_sessions_are_listed() -> None:
@@ -96,7 +97,7 @@ def test_five_sessions_are_listed() -> None:
 
     def explained(order: str) -> list[str]:
         old = Wiring(tuple(order), {(dialler, "a"): {"x": "both"} for dialler in order[1:]})
-        return explain_orphaned_sessions(compute_delta(old, Wiring(old.order, {}), durable=True))
+        return explain_orphaned_sessions(compute_delta(old, Wiring(old.order, {}), BrokerSettings("durable")))
 
     start = "sessions to end, by connecting once with the id and a clean session: "
     assert explained("a") == []

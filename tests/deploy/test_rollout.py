@@ -25,7 +25,8 @@ from meshwright.deploy import (
     write_federation,
 )
 from meshwright.deploy.change import plan_change, write_everything, write_stages, write_wave
-from meshwright.deploy.delta import RELOAD, STOP
+from meshwright.deploy.folder_store import FederationFolder
+from meshwright.deploy.targets import RELOAD, STOP
 from meshwright.deploy.wiring import folder_of
 from meshwright.errors import InputError
 from meshwright.routes import Trees
@@ -116,7 +117,7 @@ def follow_rollout(before: NamedTrees, after: NamedTrees, chosen: BrokerSettings
         target, goal = after, set(after.brokers)
         for _ in range(30):
             places = Inventory({name: inventory.endpoints[name] for name in target.brokers})
-            change = plan_change(folder, target, chosen, places)
+            change = plan_change(FederationFolder(folder), target, chosen, places)
             if change.rollout.finished and change.before.rollout is None:
                 break
             number, _ = write_wave(change, "next")
@@ -140,7 +141,7 @@ def follow_rollout(before: NamedTrees, after: NamedTrees, chosen: BrokerSettings
         assert set(running) == goal
         lines = {broker: set(load(folder, broker)) for broker in goal}
         assert {broker: set(loaded) for broker, loaded in running.items()} == lines
-        final = plan_change(folder, target, chosen, places)
+        final = plan_change(FederationFolder(folder), target, chosen, places)
         assert (final.rollout.waves, final.drift) == ((), ())
 
 
@@ -157,7 +158,7 @@ def test_files_are_written_at_once_only_if_that_is_safe(
         folder = Path(place) / "out"
         first = Inventory({name: inventory.endpoints[name] for name in before.brokers})
         write_federation(before, wire(before), first, BrokerSettings(), folder)
-        change = plan_change(folder, after, BrokerSettings(), places)
+        change = plan_change(FederationFolder(folder), after, BrokerSettings(), places)
         acting = [step.broker for step in change.delta.steps]
         if len(acting) == len(set(acting)):
             write_everything(change)
@@ -171,7 +172,7 @@ def test_files_are_written_at_once_only_if_that_is_safe(
             assert (staged / f"wave-{number}" / "steps.txt").read_text().splitlines() == [
                 str(step) for step in wave
             ]
-            write_wave(plan_change(folder, after, BrokerSettings(), places), "next")
+            write_wave(plan_change(FederationFolder(folder), after, BrokerSettings(), places), "next")
             for step in wave:
                 if step.action != STOP:
                     name = f"{folder_of(step.broker)}/mosquitto.conf"
@@ -193,13 +194,13 @@ def test_waves_come_in_order(old: tuple[Interest, Trees], new: tuple[Interest, T
         folder = Path(place) / "out"
         first = Inventory({name: inventory.endpoints[name] for name in before.brokers})
         write_federation(before, wire(before), first, BrokerSettings(), folder)
-        change = plan_change(folder, after, BrokerSettings(), places)
+        change = plan_change(FederationFolder(folder), after, BrokerSettings(), places)
         assume(len(change.rollout.waves) > 2)
         for wave in ("2", "0x", "-1", "99"):
             with pytest.raises(InputError, match=r"cannot write wave|no wave"):
                 write_wave(change, wave)
         assert write_wave(change, "1")[0] == 1
-        change = plan_change(folder, after, BrokerSettings(), places)
+        change = plan_change(FederationFolder(folder), after, BrokerSettings(), places)
         assert write_wave(change, "1") == (1, [])
         with pytest.raises(InputError, match=r"1 of . waves are written"):
             write_wave(change, "3")
@@ -214,7 +215,7 @@ def test_brokers_may_exchange_their_addresses(tmp_path: Path) -> None:
     write_federation(before, wire(before), Inventory.on_loopback("abc"), BrokerSettings(), folder)
     swapped = Inventory.on_loopback("cda")  # c takes a's address, the new d that of b, which leaves
     for _ in range(10):
-        change = plan_change(folder, after, BrokerSettings(), swapped)
+        change = plan_change(FederationFolder(folder), after, BrokerSettings(), swapped)
         if change.rollout.finished and change.before.rollout is None:
             break
         write_wave(change, "next")

@@ -1,4 +1,4 @@
-"""Compare a plan, or a deployed federation, with a new plan: what changes where, and in which order."""
+"""Diff: what changes from a plan, or from a deployed federation, to a new plan; where, and in which order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Difference:
     """The key of the bridges' ids."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the difference for a JSON answer."""
+        """Return the difference for a JSON answer: the steps that are left."""
         from meshwright.deploy.delta import orphaned_sessions
 
         left = replace(self.delta, waves=self.delta.waves[self.waves_done :])
@@ -41,8 +41,9 @@ class Difference:
             "drift": [str(each) for each in self.drift],
         }
 
-    def explain(self) -> list[str]:
-        """Return lines that explain the steps, and which sessions to end after them."""
+    @property
+    def lines(self) -> list[str]:
+        """Lines for people: the steps that are left, and which sessions to end after them."""
         from meshwright.deploy.delta import explain_delta, explain_orphaned_sessions
 
         return [
@@ -70,31 +71,32 @@ def diff(
     InputError
         If a plan has no trees that brokers can run, or `drift` is asked of a plan.
     """
-    from meshwright import deploy
     from meshwright.deploy.change import plan_change
-    from meshwright.deploy.delta import compute_delta
-    from meshwright.deploy.settings import read_secret
+    from meshwright.deploy.folder_store import FederationFolder
+    from meshwright.deploy.named_trees import read_named_trees
+    from meshwright.deploy.passwords import read_secret
+    from meshwright.deploy.settings import BrokerSettings
+    from meshwright.deploy.waves import compute_delta
+    from meshwright.deploy.wiring import rewire, wire
     from meshwright.files.header import FEDERATION, holds
     from meshwright.files.urls import local_path
 
-    trees = deploy.read_named_trees(new, allow_relays=allow_relays)
+    trees = read_named_trees(new, allow_relays=allow_relays)
     folder = Path(local_path(old) or old)
     if holds(folder, FEDERATION):
-        known = deploy.read_federation(folder).settings
+        store = FederationFolder(folder)
+        known = store.read().settings
         settings = replace(
             known,
             profile=profile or known.profile,
             version=version or known.version,
             secret=None if secret is None else read_secret(secret),
         )
-        change = plan_change(folder, trees, settings, to_write=False)
+        change = plan_change(store, trees, settings, to_write=False)
         done = change.rollout.done
         return Difference(old, new, change.delta, done, change.drift, settings.identity_key)
     if drift:
         raise InputError(f"{old} is not a federation's folder: --drift compares the files of one")
-    settings = deploy.BrokerSettings(profile or "plain", version or "2.0")
-    before = deploy.wire(deploy.read_named_trees(old, allow_relays=allow_relays))
-    delta = compute_delta(
-        before, deploy.rewire(trees, before), version=settings.version, durable=settings.durable
-    )
-    return Difference(old, new, delta)
+    before = wire(read_named_trees(old, allow_relays=allow_relays))
+    settings = BrokerSettings(profile or "plain", version or "")
+    return Difference(old, new, compute_delta(before, rewire(trees, before), settings))

@@ -55,5 +55,7 @@ def installed_version() -> str:
     return "2.1" if (int(version[1]), int(version[2])) >= (2, 1) else "2.0"
 
 
-MOSQUITTO = BrokerKind("Mosquitto", find_mosquitto, f"mosquitto -c {CONFIGURATION}", "mosquitto")
+MOSQUITTO = BrokerKind(
+    "Mosquitto", find_mosquitto, installed_version, f"mosquitto -c {CONFIGURATION}", "mosquitto"
+)
 """Mosquitto, which root starts as the user `mosquitto`."""

@@ -1,4 +1,4 @@
-"""Brokers on this machine: processes that are always stopped. Each kind of broker has a file of its own here."""
+"""Brokers on this machine: processes that are always stopped. Each kind of broker has a file here."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ class BrokerKind:
     """The name for people."""
     find: Callable[[], str]
     """Returns the path of the program, or raises a MissingDependencyError."""
+    version: Callable[[], str]
+    """Returns the version of the installed program, as settings name it."""
     command: str
     """How it is started in a broker's folder: the name of the program, and its arguments."""
     user: str

@@ -202,25 +202,20 @@ def _route(plan: "Plan", folder: Path) -> dict[str, Any]:
 
 def _configure(plan: Path, out: Path) -> dict[str, Any]:
     """Write the configuration of every broker, as `export` does, and return its figures."""
-    from meshwright import deploy
-    from meshwright.cli.options import read_inventory_or_default
+    from meshwright.actions.export import export
     from meshwright.cli.output import working
 
     with working("writing the configuration of every broker"):
-        trees = deploy.read_named_trees(plan)
-        wiring = deploy.wire(trees)
-        endpoints = read_inventory_or_default(None, wiring.order)
-        deploy.write_federation(trees, wiring, endpoints, deploy.BrokerSettings("plain", "2.0"), out)
-    counts = {"brokers": len(wiring.order), "bridges": len(wiring.bridges)}
-    return {**counts, "topic_lines": wiring.topic_lines, "out": str(out)}
+        answer = export(plan, "mosquitto", out).to_dict()
+    return {name: answer[name] for name in ("brokers", "bridges", "topic_lines", "out")}
 
 
 def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
     """Plan the first brokers alone, start them, publish everywhere, and return the counts and a line."""
     import tempfile
 
+    from meshwright.actions.federation import FederationRun, run_proof
     from meshwright.brokers.mosquitto import installed_version
-    from meshwright.cli.deploy.federation_run import FederationRun, run_proof
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.deploy import BrokerSettings
     from meshwright.deploy.proof.live_plan import read_federation_plan
@@ -244,7 +239,7 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
         folder = Path(temporary) / "federation"
         settings = BrokerSettings("plain", version)
         run = FederationRun(read_federation_plan(out), settings, folder, Path(temporary), bar)
-        proof = run_proof(run, storm=False, picture=None, keep=False)
+        proof = run_proof(run)
     counts = proof.figures
     line = (
         f"{counts['brokers']:,} started, {counted(counts['published'], 'message')}, "

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from meshwright.deploy import BrokerSettings, Inventory
     from meshwright.store.interest_files import Columns
 
 Source: TypeAlias = Annotated[
@@ -302,23 +301,3 @@ def check_search_limits(seconds: float | None, steps: int | None) -> None:
 
     if seconds is not None and steps is not None:
         raise InputError("--seconds and --steps both limit the search: give one of them")
-
-
-def read_inventory_or_default(file: Path | None, brokers: tuple[str, ...]) -> Inventory:
-    """Return the endpoints of the brokers: from the inventory, or on this machine without one."""
-    from meshwright.deploy import Inventory, read_inventory
-
-    if file is None:
-        return Inventory.on_loopback(brokers)
-    return read_inventory(file).for_brokers(brokers)
-
-
-def read_settings(
-    profile: str, version: str, secret: Path | None, *, fragment: bool = False
-) -> BrokerSettings:
-    """Return the settings of the brokers, with the secret from its file."""
-    from meshwright.deploy import BrokerSettings
-    from meshwright.deploy.settings import read_secret
-
-    word = None if secret is None else read_secret(secret)
-    return BrokerSettings(profile, version, word, fragment=fragment)

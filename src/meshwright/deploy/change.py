@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from meshwright.deploy.delta import Delta
+from meshwright.deploy.delta import Delta, explain_delta, explain_orphaned_sessions
 from meshwright.deploy.federation_files import describe, federation_files, mode_of, wave_files
 from meshwright.deploy.inventory import extend_inventory
 from meshwright.deploy.manifest import DeployedFederation
@@ -81,6 +81,16 @@ class Change:
     def new_secret(self) -> bool:
         """Whether passwords change."""
         return self.before.settings.fingerprint != self.settings.fingerprint
+
+    @property
+    def steps(self) -> list[str]:
+        """Lines that explain the steps of the waves that have not been written."""
+        return list(explain_delta(self.delta, self.rollout.done))
+
+    @property
+    def sessions(self) -> list[str]:
+        """A line that lists the sessions to end afterwards, if there are any."""
+        return explain_orphaned_sessions(self.delta, self.settings.identity_key)
 
     @property
     def files(self) -> dict[str, str]:
@@ -217,7 +227,6 @@ def write_stages(change: Change, path: Path) -> Path:
     The folder of the federation does not change. `last` holds all files as they are after the last wave.
     """
     rollout = change.rollout
-    secured = change.settings.secret is not None
     with new_folder(path, STAGES) as folder, RealFolder(folder) as inside:
         inside.restrict(".")
         for number, wave in enumerate(rollout.waves[rollout.done :], start=rollout.done + 1):
@@ -226,15 +235,13 @@ def write_stages(change: Change, path: Path) -> Path:
                 inside.create(
                     f"wave-{number}/{name}",
                     text.encode(),
-                    mode_of(name, change.settings, secured=secured),
+                    mode_of(name, change.settings),
                     flush=False,
                 )
             steps = "".join(f"{step}\n" for step in wave)
             inside.create(f"wave-{number}/steps.txt", steps.encode(), 0o640, flush=False)
         for name, text in change.files.items():
-            inside.create(
-                f"last/{name}", text.encode(), mode_of(name, change.settings, secured=secured), flush=False
-            )
+            inside.create(f"last/{name}", text.encode(), mode_of(name, change.settings), flush=False)
         record = {"federation": str(change.store), **replace(rollout).record()}
         inside.create(STAGES.file, header_text(STAGES, record).encode(), 0o640, flush=False)
     return path

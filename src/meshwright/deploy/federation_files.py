@@ -1,4 +1,4 @@
-"""The files of a federation: all of them at the end of a change, and those of each wave in the middle of it."""
+"""The files of a federation: all of them after a change, and those of each wave in the middle of it."""
 
 from __future__ import annotations
 

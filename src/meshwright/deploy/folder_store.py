@@ -27,6 +27,7 @@ from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.folder_change import FolderChange, change_folder, digest
 from meshwright.files.header import FEDERATION, holds
+from meshwright.files.locks import holder, locked
 from meshwright.files.real_folder import RealFolder
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from meshwright.deploy.inventory import Inventory
     from meshwright.deploy.named_trees import NamedTrees
 
+LOCK_FILE = "running.json"
+"""Locked by the process that runs the brokers."""
 EDITED, FORMER = ".edited", ".former"
 """Endings of files that are set aside: edited by hand before we replaced them, or queues of a gone broker."""
 
@@ -225,6 +228,42 @@ def update_folders(
     """Bring a federation's folders up to date, all files together; return the files that changed."""
     files = federation_files(trees, wiring, inventory, settings)
     return FederationFolder(folder).update(files, describe(wiring, inventory, settings))
+
+
+def is_supervised(folder: Path) -> bool:
+    """Return whether a live process keeps a federation running from this folder: it holds a lock there.
+
+    Raises
+    ------
+    InputError
+        If the lock file belongs to another user and cannot be read.
+    """
+    import fcntl
+
+    try:
+        with (folder / LOCK_FILE).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    except PermissionError as error:
+        raise InputError(
+            f"cannot read {folder / LOCK_FILE}: run this as the user who runs the federation"
+        ) from error
+    return False
+
+
+def require_stopped(folder: Path) -> None:
+    """Refuse a folder whose federation is running: writing it again would pull it from under the brokers."""
+    if is_supervised(folder):
+        who = holder(folder / LOCK_FILE)
+        raise InputError(f"the federation in {folder} is running, by {who}: stop it, or use meshwright apply")
+
+
+def hold_running(folder: Path) -> AbstractContextManager[None]:
+    """Return a context that tells others that this process runs the brokers of a folder."""
+    return locked(folder / LOCK_FILE, f"the federation in {folder}", patience=5.0)
 
 
 def _is_foreign(

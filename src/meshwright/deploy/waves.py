@@ -3,8 +3,8 @@
 - For each topic, or group of filters that overlap, removals happen before additions: the other order makes a
   loop for a moment, and messages arrive twice.
 - A broker that joins dials all its neighbours, so no other broker acts.
-- What a broker must do for an edit, its target says. A link to a broker that is gone leaves the files now; the
-  broker that dials it may have nothing to do until its next restart.
+- The target says what a broker must do for an edit. A link to a broker that is gone leaves the files now;
+  the broker that dials it may have nothing to do until its next restart.
 """
 
 from __future__ import annotations

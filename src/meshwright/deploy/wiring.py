@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from meshwright.deploy.named_trees import filters_by_link
 from meshwright.errors import InputError, first_five
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -69,6 +70,22 @@ class Wiring:
     def topic_lines(self) -> int:
         """The number of topic lines on all bridges."""
         return sum(len(topics) for topics in self.bridges.values())
+
+    def figures(self) -> dict[str, int]:
+        """Return its size for a JSON answer."""
+        return {
+            "brokers": len(self.order),
+            "bridges": len(self.bridges),
+            "topic_lines": self.topic_lines,
+        }
+
+    @property
+    def size(self) -> str:
+        """Its size in words."""
+        return (
+            f"{counted(len(self.order), 'broker')}, {counted(len(self.bridges), 'bridge')}, "
+            f"{counted(self.topic_lines, 'topic line')}"
+        )
 
 
 def dialler_and_listener(one: str, other: str, rank: Mapping[str, int]) -> tuple[str, str]:

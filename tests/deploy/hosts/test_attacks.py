@@ -26,8 +26,9 @@ from meshwright.deploy import (
     write_federation,
 )
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
-from meshwright.deploy.settings import bridge_identity, client_password, password
-from meshwright.deploy.targets.mosquitto.logs import Logs, bridge_up_lines
+from meshwright.deploy.observations import links_up
+from meshwright.deploy.passwords import bridge_identity, client_password, password
+from meshwright.deploy.targets.mosquitto.logs import Logs
 from meshwright.deploy.wiring import client_id, folder_of
 from terminal import meshwright
 
@@ -116,8 +117,11 @@ def test_a_client_with_a_bridges_name_disconnects_nobody(federation: RunningFede
     before = federation.logs.positions("ab")
     rogues = [own_client(federation, broker, name) for broker in "ab"]
     # A broker logs that it closes an old connection before it logs the new one.
-    federation.logs.wait({broker: {f"connected {name}"} for broker in "ab"}, before, seconds=ANSWER)
-    lines = [line for broker in "ab" for line in federation.logs.lines(broker, before[broker])]
+    logs, end = Logs(federation.brokers), time.monotonic() + ANSWER
+    while not all(f"connected {name}" in logs.lines(broker, before[broker]) for broker in "ab"):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    lines = [line for broker in "ab" for line in logs.lines(broker, before[broker])]
     assert not any("already connected" in line for line in lines)
     for rogue in rogues:
         rogue.close()
@@ -238,7 +242,7 @@ def test_certificates_of_the_docs(tmp_path: Path) -> None:
     with Brokers(folder, MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
-        Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
+        Logs(brokers).wait(links_up(wiring, wiring.bridges), {}, seconds=30)
         brokers.stop("b")
         conf = folder / "b" / "mosquitto.conf"
         lines = conf.read_text().splitlines(keepends=True)
@@ -284,7 +288,7 @@ def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
     with Brokers(folder, MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
-        Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
+        Logs(brokers).wait(links_up(wiring, wiring.bridges), {}, seconds=30)
 
 
 @pytest.mark.slow
@@ -306,7 +310,7 @@ def test_certificates_rotate_step_by_step(tmp_path: Path) -> None:
     with Brokers(folder, MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
-        Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
+        Logs(brokers).wait(links_up(wiring, wiring.bridges), {}, seconds=30)
         for _, authority in steps:
             for broker in wiring.order:
                 certs = folder / broker / "certs"
@@ -319,7 +323,7 @@ def test_certificates_rotate_step_by_step(tmp_path: Path) -> None:
                 before = Logs(brokers).positions(wiring.order)
                 brokers.start(broker)
                 touched = [pair for pair in wiring.bridges if broker in pair]
-                Logs(brokers).wait(bridge_up_lines(wiring, touched), before, seconds=30)
+                Logs(brokers).wait(links_up(wiring, touched), before, seconds=30)
 
 
 @pytest.mark.slow

@@ -37,8 +37,9 @@ from meshwright.deploy.hosts.local import (
     run_storm,
     wire_without_trees,
 )
+from meshwright.deploy.observations import FILTER_CARRIED, Observation, links_up
 from meshwright.deploy.proof.prediction import publications
-from meshwright.deploy.targets.mosquitto.logs import Logs, bridge_up_lines
+from meshwright.deploy.targets.mosquitto.logs import Logs
 from meshwright.deploy.wiring import folder_of
 from meshwright.filters import plan_filters
 from meshwright.interest import Interest
@@ -151,7 +152,8 @@ def test_access_lists_stop_a_misconfigured_neighbour(tmp_path: Path) -> None:
         positions = federation.logs.positions([listener])
         federation.brokers.stop(dialler)
         federation.brokers.start(dialler)
-        federation.logs.wait({listener: {f"meshwright.{dialler}>{listener} 1 x"}}, positions)
+        carried = Observation(FILTER_CARRIED, (dialler, listener), "x")
+        federation.logs.wait({listener: {carried}}, positions)
         verdict = publish_everywhere(trees, federation)
     assert verdict.passed
 
@@ -256,7 +258,7 @@ def test_bridges_over_tls(tmp_path: Path) -> None:
     with Brokers(tmp_path / "run", MOSQUITTO, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
-        Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
+        Logs(brokers).wait(links_up(wiring, wiring.bridges), {}, seconds=30)
 
 
 def _has_ipv6() -> bool:
@@ -277,7 +279,7 @@ def test_bridges_over_ipv6(tmp_path: Path) -> None:
     with Brokers(tmp_path / "run", MOSQUITTO, folder_of) as brokers:
         for broker in "ab":
             brokers.start(broker)
-        Logs(brokers).wait(bridge_up_lines(wire(trees), wire(trees).bridges), {}, seconds=10)
+        Logs(brokers).wait(links_up(wire(trees), wire(trees).bridges), {}, seconds=10)
 
 
 def chain(brokers: str) -> TopicTree:

@@ -24,13 +24,14 @@ from meshwright.deploy import (
     Inventory,
     NamedTrees,
     TopicTree,
+    folder_store,
     read_federation,
     read_named_trees,
 )
-from meshwright.deploy.hosts import supervisor
+from meshwright.deploy.hosts import requests, supervisor
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.inventory import extend_inventory
-from meshwright.deploy.settings import fingerprint, read_secret
+from meshwright.deploy.passwords import fingerprint, read_secret
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.routes import route
@@ -53,45 +54,45 @@ INVENTORY = Inventory({"a": Endpoint("127.0.0.1", 1, tls=True)})
 
 def test_a_killed_process_supervises_nothing(tmp_path: Path) -> None:
     """While a process holds the lock the folder is supervised; once it is killed, its file means nothing."""
-    assert not supervisor.is_supervised(tmp_path)
-    file = tmp_path / supervisor.LOCK_FILE
+    assert not folder_store.is_supervised(tmp_path)
+    file = tmp_path / folder_store.LOCK_FILE
     command = [sys.executable, "-c", HOLD_LOCK, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holding:
         assert holding.stdout is not None
         assert holding.stdout.readline() == "held\n"
-        assert supervisor.is_supervised(tmp_path)
+        assert folder_store.is_supervised(tmp_path)
         with pytest.raises(
             InputError,
             match=f"is running, by process {holding.pid} on .*, since .*: stop it, or use meshwright apply",
         ):
-            supervisor.require_stopped(tmp_path)
+            folder_store.require_stopped(tmp_path)
         assert json.loads(file.read_text())["pid"] == holding.pid
         holding.send_signal(signal.SIGTERM)
         holding.wait(timeout=20)
     assert file.is_file()
-    assert not supervisor.is_supervised(tmp_path)
-    supervisor.require_stopped(tmp_path)
+    assert not folder_store.is_supervised(tmp_path)
+    folder_store.require_stopped(tmp_path)
 
 
 def test_the_id_of_a_process_means_nothing(tmp_path: Path) -> None:
     """A lock file with the id of a live process but without a lock is no sign, and a request ends at once."""
-    (tmp_path / supervisor.LOCK_FILE).write_text(json.dumps({"pid": os.getpid()}))
-    assert not supervisor.is_supervised(tmp_path)
+    (tmp_path / folder_store.LOCK_FILE).write_text(json.dumps({"pid": os.getpid()}))
+    assert not folder_store.is_supervised(tmp_path)
     with pytest.raises(InputError, match="does not answer"):
-        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
-    assert not (tmp_path / supervisor.REQUEST_FILE).exists()
+        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+    assert not (tmp_path / requests.REQUEST_FILE).exists()
 
 
 def test_an_interrupted_request_is_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request does not outlive the process that made it: Ctrl-C removes it."""
 
     def interrupt(_: float) -> None:
-        assert (tmp_path / supervisor.REQUEST_FILE).is_file()
+        assert (tmp_path / requests.REQUEST_FILE).is_file()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(time, "sleep", interrupt)
-    with supervisor.hold_running(tmp_path), pytest.raises(KeyboardInterrupt):
-        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+    with folder_store.hold_running(tmp_path), pytest.raises(KeyboardInterrupt):
+        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -103,17 +104,17 @@ def test_a_request_says_everything_and_is_answered(
     seen: list[dict[str, Any]] = []
 
     def reply(_: float) -> None:
-        seen.append(json.loads((tmp_path / supervisor.REQUEST_FILE).read_text()))
+        seen.append(json.loads((tmp_path / requests.REQUEST_FILE).read_text()))
         (tmp_path / f"answer-{seen[-1]['number']}.json").write_text(json.dumps(answer))
 
     monkeypatch.setattr(time, "sleep", reply)
     plan = Path("plan")
-    with supervisor.hold_running(tmp_path):
+    with folder_store.hold_running(tmp_path):
         if "error" in answer:
             with pytest.raises(InputError, match="no such plan"):
-                supervisor.request_update(tmp_path, plan, INVENTORY)
+                requests.request_update(tmp_path, plan, INVENTORY)
         else:
-            changed = supervisor.request_update(tmp_path, plan, INVENTORY, allow_relays=True)
+            changed = requests.request_update(tmp_path, plan, INVENTORY, allow_relays=True)
             assert changed == ["a/b"]
     assert seen == [
         {
@@ -130,10 +131,10 @@ def test_a_request_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.Monke
     """A supervisor that holds the lock and never answers is given up."""
     monkeypatch.setattr(supervisor, "PATIENCE", 0.1)
     with (
-        supervisor.hold_running(tmp_path),
+        folder_store.hold_running(tmp_path),
         pytest.raises(InputError, match="does not answer: start it again and apply again"),
     ):
-        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
 
 
 class FakeFederation:
@@ -171,7 +172,7 @@ class FakeFederation:
 def test_a_supervisor_answers_errors(tmp_path: Path, request_: str, said: str) -> None:
     """A request that fails is answered with the error and reported, and supervision continues."""
     federation: Any = FakeFederation(tmp_path)
-    (tmp_path / supervisor.REQUEST_FILE).write_text(request_)
+    (tmp_path / requests.REQUEST_FILE).write_text(request_)
     reports: list[str] = []
     supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
     (answer,) = (json.loads(path.read_text()) for path in tmp_path.iterdir())
@@ -188,7 +189,7 @@ def test_a_broken_request_is_ignored(tmp_path: Path, text: str) -> None:
     folder = tmp_path / "in" / "run"
     folder.mkdir(parents=True)
     federation: Any = FakeFederation(folder)
-    (folder / supervisor.REQUEST_FILE).write_text(text)
+    (folder / requests.REQUEST_FILE).write_text(text)
     reports: list[str] = []
     supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
     assert len(reports) == 1
@@ -327,7 +328,7 @@ def test_a_kept_federation_survives(tmp_path: Path) -> None:
             assert "ignored a request" in kept.stderr.readline()
             (tmp_path / "junk").mkdir()
             with pytest.raises(InputError, match="is not a plan"):
-                supervisor.request_update(folder, tmp_path / "junk", read_federation(folder).inventory)
+                requests.request_update(folder, tmp_path / "junk", read_federation(folder).inventory)
             assert "is not a plan" in kept.stderr.readline()
             assert len(brokers_of(kept.pid)) == 6
             for port in ports:

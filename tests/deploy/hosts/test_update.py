@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,25 @@ from meshwright.deploy import (
     wire,
     write_federation,
 )
-from meshwright.deploy.delta import Delta, compute_delta
+from meshwright.deploy.delta import Delta, Step
+from meshwright.deploy.federation_files import step_files
 from meshwright.deploy.folder_store import update_folders
-from meshwright.deploy.hosts.update import expected_log_lines
-from meshwright.deploy.rollout import step_files
+from meshwright.deploy.observations import expected_observations
+from meshwright.deploy.targets.mosquitto.logs import log_lines
+from meshwright.deploy.waves import compute_delta
 
 ORDER = ("a", "b", "c")
 OLD = Wiring(ORDER, {("b", "a"): {"x": "both", "y": "both"}, ("c", "a"): {"z": "both"}})
 NEW = Wiring(ORDER, {("b", "a"): {"x": "both"}, ("c", "b"): {"y": "both", "z": "both"}})
 SECRET = b"0123456789abcdef"
+
+
+def expected_log_lines(
+    steps: Iterable[Step], delta: Delta, running: Collection[str], qos: int = 1
+) -> dict[str, set[str]]:
+    """Return the lines that each broker logs once a wave has taken effect."""
+    expected = expected_observations(steps, delta, running)
+    return {broker: log_lines(seen, qos) for broker, seen in expected.items()}
 
 
 def by_wave(delta: Delta) -> list[dict[str, set[str]]]:
@@ -34,7 +45,7 @@ def by_wave(delta: Delta) -> list[dict[str, set[str]]]:
 
 def test_reloads_are_awaited() -> None:
     """With 2.1 a changed bridge comes up without the topic, a removed one goes; only then others add."""
-    delta = compute_delta(OLD, NEW, version="2.1")
+    delta = compute_delta(OLD, NEW, BrokerSettings(version="2.1"))
     assert [[step.broker for step in wave] for wave in delta.waves] == [["b"], ["c"]]
     first, second = by_wave(delta)
     assert first == {"b": {"Reloading config."}, "a": {"meshwright.b>a 1 x"}}
@@ -47,13 +58,13 @@ def test_reloads_are_awaited() -> None:
 
 def test_new_access_is_awaited() -> None:
     """With passwords, brokers first log that they have read the access lists, whatever the version."""
-    first, *_ = by_wave(compute_delta(OLD, NEW, secured=True))
+    first, *_ = by_wave(compute_delta(OLD, NEW, BrokerSettings(secret=SECRET)))
     assert first == {"a": {"Reloading config."}, "b": {"Reloading config."}}
 
 
 def test_removed_topics_are_awaited() -> None:
     """With durable sessions, a bridge is up when it has also unsubscribed from its former topics."""
-    delta = compute_delta(OLD, NEW, durable=True)
+    delta = compute_delta(OLD, NEW, BrokerSettings("durable"))
     first, second = [expected_log_lines(wave, delta, ORDER, qos=2) for wave in delta.waves]
     assert first == {"a": {"meshwright.b>a 2 x", "meshwright.b>a y"}}
     assert second == {"b": {"meshwright.c>b 2 y", "meshwright.c>b 2 z"}}
@@ -65,21 +76,21 @@ MORE = Wiring(ORDER, {("b", "a"): {"x": "both", "y": "both"}, ("c", "b"): {"x": 
 
 def test_diallers_of_a_restarted_broker_are_awaited() -> None:
     """Who dials a broker that restarts is awaited, unless it looks for it at another address."""
-    assert by_wave(compute_delta(CHAIN, MORE)) == [
+    assert by_wave(compute_delta(CHAIN, MORE, BrokerSettings())) == [
         {"a": {"meshwright.b>a 1 x", "meshwright.b>a 1 y"}, "b": {"meshwright.c>b 1 x"}}
     ]
-    moved = by_wave(compute_delta(CHAIN, CHAIN, must_restart={"b"}))
+    moved = by_wave(compute_delta(CHAIN, CHAIN, BrokerSettings(), must_restart={"b"}))
     assert moved == [{"a": {"meshwright.b>a 1 x"}}, {"b": {"meshwright.c>b 1 x"}}]
 
 
 def test_diallers_that_do_not_run_are_not_awaited() -> None:
     """A dialler that is stopped, or restarts in the same wave, does not come back by itself."""
-    delta = compute_delta(CHAIN, MORE)
+    delta = compute_delta(CHAIN, MORE, BrokerSettings())
     assert expected_log_lines(delta.steps, delta, ["a", "b"]) == {
         "a": {"meshwright.b>a 1 x", "meshwright.b>a 1 y"}
     }
     both = Wiring(ORDER, {("b", "a"): {"x": "both", "y": "both"}, ("c", "b"): {"x": "both", "z": "both"}})
-    together = compute_delta(CHAIN, both)
+    together = compute_delta(CHAIN, both, BrokerSettings())
     assert by_wave(together) == [
         {
             "a": {"meshwright.b>a 1 x", "meshwright.b>a 1 y"},
@@ -92,7 +103,7 @@ def test_listeners_that_act_too_need_not_log_removed_bridges() -> None:
     """A listener that changes its own bridges in the same wave may have forgotten a removed bridge."""
     old = Wiring(ORDER, {("b", "a"): {"x": "both"}, ("c", "b"): {"y": "both"}})
     new = Wiring(ORDER, {("b", "a"): {"x": "both", "z": "both"}})
-    delta = compute_delta(old, new, version="2.1")
+    delta = compute_delta(old, new, BrokerSettings(version="2.1"))
     assert len(delta.waves) == 1
     assert by_wave(delta) == [
         {
@@ -149,8 +160,7 @@ def test_a_step_writes_its_own_bridges(durable: bool) -> None:
         Wiring(
             tuple("abcd"), {("c", "b"): {"y": "both"}, ("c", "a"): {"v": "both"}, ("d", "b"): {"x": "both"}}
         ),
-        secured=True,
-        durable=durable,
+        BrokerSettings("durable" if durable else "plain", secret=SECRET),
     )
     access, first, *_ = delta.waves
     inventory = Inventory.on_loopback("abcd")

@@ -29,15 +29,18 @@ from meshwright.deploy import (
     wire,
 )
 from meshwright.deploy.change import Change
-from meshwright.deploy.delta import RELOAD, Delta, compute_delta
-from meshwright.deploy.folder_store import update_folders
+from meshwright.deploy.delta import Delta
+from meshwright.deploy.folder_store import FederationFolder, update_folders
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.hosts.update import apply_change, apply_wave, end_sessions
+from meshwright.deploy.observations import links_up
 from meshwright.deploy.proof.live_plan import FederationPlan, LivePlan
 from meshwright.deploy.proof.traffic import Message, Observers, load_aiomqtt
 from meshwright.deploy.proof.verdict import judge
 from meshwright.deploy.rollout import Rollout
-from meshwright.deploy.targets.mosquitto.logs import GONE, RELOADED, bridge_up_lines
+from meshwright.deploy.targets import RELOAD
+from meshwright.deploy.targets.mosquitto.logs import GONE, RELOADED, Logs
+from meshwright.deploy.waves import compute_delta
 from meshwright.deploy.wiring import client_id, local_client_id
 from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
@@ -58,7 +61,9 @@ def change_by(delta: Delta, trees: NamedTrees, federation: RunningFederation) ->
     """Return the change of a running federation by a delta."""
     folder, settings, inventory = federation.brokers.folder, federation.settings, federation.inventory
     rollout = Rollout.begin(delta, inventory, settings)
-    return Change(folder, read_federation(folder), trees, inventory, settings, delta, (), rollout)
+    return Change(
+        FederationFolder(folder), read_federation(folder), trees, inventory, settings, delta, (), rollout
+    )
 
 
 @needs_broker
@@ -76,7 +81,7 @@ def test_a_secured_federation_changes(tmp_path: Path) -> None:
         for event in (Event(JOIN, "new", ("t0", "t1")), Event(LEAVE, hub)):
             before = plan.wiring
             plan.apply([event])
-            delta = compute_delta(before, plan.wiring, secured=True, durable=True)
+            delta = compute_delta(before, plan.wiring, BrokerSettings("durable", secret=SECRET))
             assert any(step.bridges is None for step in delta.steps)
             inventory = Inventory({broker: endpoints[broker] for broker in plan.wiring.order})
             for wave in delta.waves:
@@ -84,7 +89,7 @@ def test_a_secured_federation_changes(tmp_path: Path) -> None:
                 apply_wave(wave, delta, inventory, federation)
                 for step in wave:
                     if step.bridges is None and step.broker in positions and step.action == RELOAD:
-                        assert RELOADED in federation.logs.lines(step.broker, positions[step.broker])
+                        assert RELOADED in Logs(federation.brokers).lines(step.broker, positions[step.broker])
             update_folders(plan.trees, plan.wiring, inventory, settings, tmp_path / "run")
             assert publish_everywhere(plan.trees, replace(federation, inventory=inventory)).passed
 
@@ -105,7 +110,7 @@ def test_moved_brokers_and_new_passwords(tmp_path: Path) -> None:
         for settings in (first, BrokerSettings(secret=b"another secret of 16")):
             must_restart = read_federation(folder).must_restart(inventory, settings)
             assert must_restart == ({hub} if settings == first else set(wiring.order))
-            delta = compute_delta(wiring, wiring, secured=True, must_restart=must_restart)
+            delta = compute_delta(wiring, wiring, BrokerSettings(secret=SECRET), must_restart=must_restart)
             now = replace(federation, inventory=inventory, settings=settings)
             changed = [apply_wave(wave, delta, inventory, now) for wave in delta.waves]
             assert all(changed)
@@ -142,14 +147,16 @@ def test_bridges_change_by_reload(tmp_path: Path) -> None:
         processes = {broker: process.pid for broker, process in federation.brokers.running.items()}
         wiring = federation.wiring
         for trees in plans[1:]:
-            delta = compute_delta(wiring, rewire(trees, wiring), version="2.1")
+            delta = compute_delta(wiring, rewire(trees, wiring), BrokerSettings(version="2.1"))
             assert {step.action for step in delta.steps} == {RELOAD}
             positions = federation.logs.positions(order)
             apply_change(change_by(delta, trees, federation), federation)
             changed = {
                 client_id(step.broker, other) for step in delta.steps for other in step.changed_listeners
             }
-            lines = {line for broker in order for line in federation.logs.lines(broker, positions[broker])}
+            lines = {
+                line for broker in order for line in Logs(federation.brokers).lines(broker, positions[broker])
+            }
             ended = {line.removeprefix(f"{GONE} ") for line in lines if line.startswith(f"{GONE} meshwright")}
             begun = {line.removeprefix("connected ") for line in lines if line.startswith("connected ")}
             assert ended | begun == changed
@@ -175,7 +182,7 @@ def has_session(endpoint: Endpoint, name: str) -> bool:
 
 def apply_trees(federation: RunningFederation, before: Wiring, trees: NamedTrees) -> Wiring:
     """Bring running brokers to new trees."""
-    delta = compute_delta(before, rewire(trees, before), durable=True)
+    delta = compute_delta(before, rewire(trees, before), BrokerSettings("durable"))
     assert delta.waves
     apply_change(change_by(delta, trees, federation), federation)
     return delta.new
@@ -217,7 +224,7 @@ def start_and_wait(federation: RunningFederation, broker: str) -> None:
     positions = federation.logs.positions(federation.wiring.order)
     federation.brokers.start(broker)
     pairs = [pair for pair in federation.wiring.bridges if broker in pair]
-    federation.logs.wait(bridge_up_lines(federation.wiring, pairs, federation.settings.qos), positions)
+    federation.logs.wait(links_up(federation.wiring, pairs), positions)
 
 
 @needs_broker

@@ -1,15 +1,11 @@
 """`meshwright federation`: run real brokers on this machine, and prove a plan by traffic."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from meshwright.cli.deploy.federation_run import FederationRun, run_churn, run_proof
-from meshwright.cli.options import AllowRelays, Json, Secret, Seed, ShowProgress, read_settings
-
-if TYPE_CHECKING:
-    from meshwright.deploy.proof.live_plan import FederationPlan
+from meshwright.cli.options import AllowRelays, Json, Secret, Seed, ShowProgress
 
 EXAMPLES = (
     "meshwright federation plan",
@@ -17,8 +13,6 @@ EXAMPLES = (
     "meshwright federation --brokers 12 --churn 6",
 )
 
-MOST_BROKERS = 200
-"""Brokers that may be started by default: each is a process."""
 RATE = 200.0
 
 
@@ -99,80 +93,29 @@ def federation(
     filters share. Missing, duplicate and leaked messages must all be 0, and messages relayed as predicted;
     otherwise the exit code is 1. All brokers are stopped at the end, even after an error.
     """
-    import tempfile
-    from dataclasses import replace
+    import signal
 
-    from meshwright.actions.outputs import check_target
-    from meshwright.brokers.certificates import Authority
-    from meshwright.brokers.mosquitto import installed_version
+    from meshwright.actions.federation import FederationChoice
+    from meshwright.actions.federation import federation as prove
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.progress_bar import ProgressBar, amounts
-    from meshwright.deploy.hosts.supervisor import require_stopped
-    from meshwright.errors import InputError
-    from meshwright.report.sheet import check_chart
 
-    installed = installed_version()
-    if mosquitto == "2.1" != installed:
-        raise InputError("the installed mosquitto is older than 2.1: omit --mosquitto, or install 2.1")
-    if churn is None and (not ingest or rate != RATE):
-        raise InputError("--rate and --no-ingest need --churn: add it, or omit them")
-    if churn is not None and storm:
-        raise InputError("--churn cannot be used with --storm: omit one")
-    if keep and (out is None or churn is not None):
-        raise InputError(
-            "--keep needs --out, where meshwright apply finds it, and cannot be used with --churn"
-        )
-    if picture is not None:
-        check_chart(picture)
-    if out is not None:
-        check_target(out, "federation")
-        require_stopped(out)
-    planned = _read_or_make_plan(plan, brokers, seed, loops=storm)
-    trees = planned.trees.deployable(allow_relays=allow_relays)
-    if len(trees.brokers) > (brokers or MOST_BROKERS):
-        raise InputError(
-            f"the plan has {len(trees.brokers)} brokers, more than {brokers or MOST_BROKERS}: "
-            f"allow that with --brokers {len(trees.brokers)}, or sample its dataset"
-        )
-    bar = ProgressBar(wording=amounts(), forced=progress)
-    with tempfile.TemporaryDirectory(prefix="meshwright-") as temporary, bar:
-        run = FederationRun(
-            replace(planned, trees=trees),
-            read_settings(
-                profile or ("plain" if churn is None else "durable"), mosquitto or installed, secret
-            ),
-            Path(temporary) / "federation" if out is None else out,
-            Path(temporary),
-            bar,
-            Authority(Path(temporary) / "authority") if tls else None,
-        )
-        if churn is None:
-            outcome = run_proof(run, storm=storm, picture=picture, keep=keep)
-        else:
-            outcome = run_churn(run, churn, rate=rate, seed=seed, ingest=ingest)
+    choice = FederationChoice(
+        plan, brokers, storm, churn, rate, ingest, picture, out, keep, profile, mosquitto, secret, tls,
+        allow_relays, seed,
+    )  # fmt: skip
+    before = signal.getsignal(signal.SIGTERM)
+    if keep:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the normal end of brokers that are kept
+    try:
+        with ProgressBar(forced=progress, wording=amounts()) as bar:
+            outcome = prove(choice, progress=bar, say=output.note)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     if json:
-        output.answer_json(
-            {
-                "plan": plan and str(plan),
-                "passed": outcome.passed,
-                **outcome.figures,
-                "out": out and str(out),
-            }
-        )
+        output.answer_json(outcome.to_dict())
     else:
         output.answer(*outcome.lines, *([] if out is None else [f"folders and logs are in {out}"]))
     if not outcome.passed:
         raise typer.Exit(ANSWER_IS_NO)
-
-
-def _read_or_make_plan(plan: Path | None, brokers: int | None, seed: int, *, loops: bool) -> "FederationPlan":
-    """Return the plan of a folder, or a synthetic one."""
-    from meshwright.deploy.proof.live_plan import read_federation_plan, synthetic_plan
-    from meshwright.errors import InputError
-
-    if plan is not None:
-        return read_federation_plan(plan)
-    if brokers is None:
-        raise InputError("no plan: give one, or give --brokers for a synthetic plan of that size")
-    return synthetic_plan(brokers, loops=loops, seed=seed)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright.deploy.named_trees import neighbours
 from meshwright.deploy.proof.prediction import wanted_at
 from meshwright.deploy.proof.verdict import Verdict, judge
+from meshwright.formatting import duration
 
 if TYPE_CHECKING:
     from meshwright.deploy.named_trees import NamedTrees, TopicTree
@@ -126,6 +127,30 @@ class Window:
             "cut_off": self.disconnected_clients,
         }
 
+    def __str__(self) -> str:
+        figures = self.figures()
+        counts = [
+            f"of {count.expected:,} deliveries on {topics:,} {kind} "
+            f"{count.missing:,} missing, {count.duplicate:,} duplicate"
+            for topics, kind, count in (
+                (figures["changed_topics"], "topics whose tree changes", self.changed_trees),
+                (
+                    figures["restarted_topics"],
+                    "topics whose tree stays but a broker restarts or reloads",
+                    self.unchanged_trees,
+                ),
+            )
+            if topics
+        ]
+        acted = [(len(self.restarts), "restarted"), (len(self.reloads), "reloaded")]
+        actions = "".join(f", {count} {word}" for count, word in acted if count)
+        took = f"{duration(self.ended - self.began)} in {self.waves} wave{'s' * (self.waves > 1)}"
+        faults = [
+            *([f"{self.unexcused:,} lost or duplicate on undisturbed paths"] if self.unexcused else []),
+            *(["NOT over in time"] if not self.in_time else []),
+        ]
+        return "; ".join([f"{self.event} of {self.broker}: {took}{actions}", *counts, *faults])
+
 
 @dataclass(frozen=True)
 class ChurnVerdict:
@@ -163,6 +188,26 @@ class ChurnVerdict:
             )
             and not any(window.unexcused or not window.in_time for window in self.windows)
         )
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures for a JSON answer."""
+        return {
+            "events": len(self.windows),
+            "seconds": self.seconds,
+            "calm": self.outside.figures(),
+            "final": self.final.figures(),
+            "leaked": self.leaked,
+            "windows": [window.figures() for window in self.windows],
+        }
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines for people: each change, and the messages outside of all changes."""
+        return [
+            *map(str, self.windows),
+            f"outside of these: {self.outside.lines[0]}",
+            f"at the end: {self.final.lines[0]}",
+        ]
 
 
 def judge_churn(

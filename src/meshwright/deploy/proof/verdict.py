@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.proof.prediction import Prediction, paths_from, predict
+from meshwright.formatting import counted, duration
 
 if TYPE_CHECKING:
     from meshwright.deploy.named_trees import TopicTree
@@ -38,6 +39,30 @@ class Verdict:
     def passed(self) -> bool:
         """Whether every message reached every broker that wants it once, and others only as predicted."""
         return not (self.missing or self.duplicate or self.leaked) and self.relayed == self.predicted_relayed
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines for people: the counts, the first five faults of each kind, and latency by hops."""
+        lines = [
+            f"{counted(self.published, 'message')}, {self.expected:,} deliver"
+            f"{'y' if self.expected == 1 else 'ies'} due: "
+            f"{len(self.missing):,} missing, {len(self.duplicate):,} duplicate, "
+            f"{len(self.leaked):,} leaked" + (f"; {self.relayed:,} relayed" if self.relayed else "")
+        ]
+        if self.relayed != self.predicted_relayed:
+            lines.append(f"  relayed: {self.predicted_relayed:,} were predicted")
+        for kind, faults in (
+            ("missing", self.missing), ("duplicate", self.duplicate), ("leaked", self.leaked)
+        ):  # fmt: skip
+            for topic, origin, broker in faults[:5]:
+                lines.append(f"  {kind}: {topic!r} published at {origin!r}, at {broker!r}")
+        for hops, (count, mean, usual) in self.latency.items():
+            distance = f"{hops} hop{'' if hops == 1 else 's'}"
+            lines.append(
+                f"  {distance}: {duration(mean)} on average, {duration(usual)} for 95 % "
+                f"({count:,} deliveries)"
+            )
+        return lines
 
     def figures(self) -> dict[str, Any]:
         """Return the figures for a JSON answer."""

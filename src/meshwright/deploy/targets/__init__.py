@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from meshwright.errors import InputError, first_five
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from meshwright.brokers.processes import BrokerKind, Brokers
     from meshwright.deploy.delta import TopicLine
+    from meshwright.deploy.findings import Inspection
     from meshwright.deploy.inventory import Inventory
     from meshwright.deploy.named_trees import NamedTrees
     from meshwright.deploy.observations import Watch
@@ -101,7 +102,7 @@ class Target(Protocol):
     ) -> dict[str, list[str]]:
         """Return, by broker, what its own configuration must provide, and whether it does."""
 
-    def lint(self, configurations: Iterable[Path], hosts: Mapping[str, tuple[str, int]]) -> Any:
+    def lint(self, configurations: Iterable[str | Path], hosts: Mapping[str, tuple[str, int]]) -> Inspection:
         """Read existing configurations, and find what is wrong with them."""
 
     def watch(self, brokers: Brokers, settings: BrokerSettings) -> Watch:

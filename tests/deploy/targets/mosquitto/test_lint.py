@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.deploy.targets.mosquitto.lint import Finding, lint
+from meshwright.deploy.findings import Finding
+from meshwright.deploy.targets.mosquitto.lint import lint
 from meshwright.deploy.targets.mosquitto.network import Network
 from meshwright.deploy.targets.mosquitto.parse import read_configurations
 from meshwright.store.datasets import read_topic_kind

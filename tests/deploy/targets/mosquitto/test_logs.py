@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from meshwright.deploy import Wiring
-from meshwright.deploy.targets.mosquitto.logs import Logs, bridge_up_lines
+from meshwright.deploy.observations import LINK_UP, LISTENING, REVISION, Observation, links_up
+from meshwright.deploy.targets.mosquitto.logs import RELOADED, Logs, log_lines
 from meshwright.errors import InputError
+
+READY, CHANGED = Observation(LISTENING, what="1883"), Observation(REVISION)
+READY_LINE = "Opening ipv4 listen socket on port 1883."
 
 
 class FakeBrokers:
@@ -67,25 +71,27 @@ def test_only_complete_lines_after_a_position_are_read(logs: Logs) -> None:
 def test_waiting_ends_with_the_last_line(logs: Logs) -> None:
     """Waiting ends once all lines are there, and calls back in between."""
     for broker in "ab":
-        logs.brokers.log(broker).write_text("1: old\n")
+        logs.brokers.log(broker).write_text(f"1: {READY_LINE}\n")
     positions = logs.positions("ab")
     calls: list[int] = []
 
     def write() -> None:
         calls.append(len(calls))
         with logs.brokers.log("ab"[len(calls) - 1]).open("a") as file:
-            file.write("2: new\n")
+            file.write(f"2: {RELOADED}\n")
 
-    logs.wait({"a": {"new"}, "b": {"new"}, "c": set()}, positions, while_waiting=write)
+    logs.wait({"a": {CHANGED}, "b": {CHANGED}, "c": set()}, positions, while_waiting=write)
     assert calls == [0, 1]
-    logs.wait({"a": {"old", "new"}}, {})
+    logs.wait({"a": {READY, CHANGED}}, {})
 
 
 def test_waiting_in_vain_names_what_is_missing(logs: Logs) -> None:
     """After the time limit, the brokers and lines that are missing are named."""
-    logs.brokers.log("a").write_text("1: one\n")
-    with pytest.raises(InputError, match=r"not up after 0\.02 s.* 'a: three', 'a: two'$"):
-        logs.wait({"a": {"one", "two", "three"}}, {}, seconds=0.02)
+    logs.brokers.log("a").write_text(f"1: {READY_LINE}\n")
+    link = Observation(LINK_UP, ("b", "a"))
+    missing = r"not up after 0\.02 s.* 'a: Reloading config\.', 'a: connected meshwright\.b>a'$"
+    with pytest.raises(InputError, match=missing):
+        logs.wait({"a": {READY, CHANGED, link}}, {}, seconds=0.02)
 
 
 def test_a_stopped_broker_ends_the_wait(logs: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +103,7 @@ def test_a_stopped_broker_ends_the_wait(logs: Logs, monkeypatch: pytest.MonkeyPa
     logs.brokers.log("a").write_text("")
     monkeypatch.setattr(logs.brokers, "check", stopped)
     with pytest.raises(InputError, match="is gone"):
-        logs.wait({"a": {"one"}}, {})
+        logs.wait({"a": {READY}}, {})
 
 
 def test_bridges_are_up_when_they_have_subscribed() -> None:
@@ -110,8 +116,9 @@ def test_bridges_are_up_when_they_have_subscribed() -> None:
             ("c", "b"): {"x": "both"},
         },
     )
-    assert bridge_up_lines(wiring, wiring.bridges, 2) == {
+    up = links_up(wiring, wiring.bridges)
+    assert {broker: log_lines(seen, 2) for broker, seen in up.items()} == {
         "a": {"meshwright.b>a 2 x", "meshwright.b>a 2 z", "connected meshwright.c>a"},
         "b": {"meshwright.c>b 2 x"},
     }
-    assert bridge_up_lines(wiring, [("c", "b")]) == {"b": {"meshwright.c>b 1 x"}}
+    assert log_lines(links_up(wiring, [("c", "b")])["b"], 1) == {"meshwright.c>b 1 x"}

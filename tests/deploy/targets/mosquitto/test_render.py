@@ -8,12 +8,8 @@ import hashlib
 import pytest
 
 from meshwright.deploy import BrokerSettings, Endpoint, Inventory, Wiring
-from meshwright.deploy.settings import bridge_identity, client_password, password
-from meshwright.deploy.targets.mosquitto.render import (
-    broker_files,
-    configuration,
-    systemd_unit,
-)
+from meshwright.deploy.passwords import bridge_identity, client_password, password
+from meshwright.deploy.targets.mosquitto.render import broker_files, configuration
 
 SECRET = b"0123456789abcdef"
 KEY = BrokerSettings(secret=SECRET).identity_key
@@ -153,21 +149,6 @@ def test_files_of_a_folder() -> None:
     assert files["client.password"] == password(SECRET, "client of b") + "\n"
     assert files["passwords"].startswith("client:$7$")
     assert files["access"].startswith("user client\n")
-
-
-def test_the_systemd_unit() -> None:
-    """The unit runs the broker in its folder, which it gives to its user, and doubles percent signs."""
-    assert systemd_unit("a b") == (
-        "[Unit]\n"
-        "Description=Mosquitto broker a%%20b, planned by Meshwright\n"
-        "After=network-online.target\nWants=network-online.target\n\n"
-        "[Service]\n"
-        "WorkingDirectory=/etc/meshwright/a%%20b\n"
-        "ExecStartPre=+/bin/chown -hR mosquitto /etc/meshwright/a%%20b\n"
-        "ExecStart=/usr/sbin/mosquitto -c mosquitto.conf\n"
-        "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
-        "[Install]\nWantedBy=multi-user.target\n"
-    )
 
 
 STAR = Wiring(("a", "b", "c"), {("b", "a"): {"x": "both", "y": "out"}, ("c", "a"): {"z": "in"}})

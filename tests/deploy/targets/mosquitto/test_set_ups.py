@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from brokers import PROGRAM, count_deliveries, subscriptions, unused_ports, wait_until
-from meshwright.deploy.targets.mosquitto.lint import Finding, lint
+from meshwright.deploy.findings import Finding
+from meshwright.deploy.targets.mosquitto.lint import lint
 from meshwright.deploy.targets.mosquitto.network import Network
 from meshwright.deploy.targets.mosquitto.parse import read_configurations
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from meshwright.brokers.processes import BrokerKind, Brokers
     from meshwright.deploy.delta import TopicLine
+    from meshwright.deploy.findings import Inspection
     from meshwright.deploy.inventory import Inventory
     from meshwright.deploy.named_trees import NamedTrees
     from meshwright.deploy.settings import BrokerSettings
-    from meshwright.deploy.targets.mosquitto.lint import Lint
     from meshwright.deploy.targets.mosquitto.logs import Logs
     from meshwright.deploy.wiring import Wiring
 
@@ -42,8 +42,8 @@ class Mosquitto:
     def classify(self, edit: str, settings: BrokerSettings) -> str:
         """Return what a broker must do for an edit.
 
-        - Mosquitto 2.0 loads changed bridges when the dialling broker restarts. 2.1 loads them on a reload: no
-          client is disconnected, and only changed bridges are interrupted. But after a reload a durable
+        - Mosquitto 2.0 loads changed bridges when the dialling broker restarts. 2.1 loads them on a reload:
+          no client is disconnected, and only changed bridges are interrupted. But after a reload a durable
           bridge has lost the messages queued at its dialler, so with durable sessions 2.1 restarts, too.
         - A bridge to a broker that is gone does no harm: it disappears with the next restart or reload. A
           durable one would queue messages for ever, so its dialler acts at once.
@@ -110,13 +110,13 @@ class Mosquitto:
 
         return check_existing(wiring, inventory, settings)
 
-    def lint(self, configurations: Iterable[Path], hosts: Mapping[str, tuple[str, int]]) -> Lint:
+    def lint(self, configurations: Iterable[str | Path], hosts: Mapping[str, tuple[str, int]]) -> Inspection:
         """Read existing configurations, follow their bridges, and find what is wrong."""
-        from meshwright.deploy.targets.mosquitto.lint import lint
+        from meshwright.deploy.targets.mosquitto.lint import inspect
         from meshwright.deploy.targets.mosquitto.network import Network
         from meshwright.deploy.targets.mosquitto.parse import read_configurations
 
-        return lint(Network(read_configurations(configurations), hosts))
+        return inspect(Network(read_configurations(configurations), hosts))
 
     def watch(self, brokers: Brokers, settings: BrokerSettings) -> Logs:
         """Return the logs of running brokers."""

@@ -1,4 +1,4 @@
-"""Passwords and access lists in the files of Mosquitto: bridges may use the planned topics and nothing else."""
+"""Bridge passwords and access lists: a bridge may use the planned topics and nothing else."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from meshwright.deploy.settings import BrokerSettings
     from meshwright.deploy.wiring import Wiring
 
+USER = MOSQUITTO.user
 MOST_ROWS = 200
 """Brokers in the table; the rest is in the manifest."""
 SHARED_PORT = " Bridges share the port of clients; `bridge_port` in the inventory gives them their own."
@@ -54,9 +55,9 @@ def _starting() -> list[str]:
         "`start-order.txt`: each broker dials only brokers that started before it. `mosquitto.service` in "
         "each folder is a systemd unit. `docker-compose.yml` runs all brokers on one machine. To run one by "
         f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
-        f"Started by root, Mosquitto becomes the user `{MOSQUITTO.user}`, who must own the folder to read passwords "
+        f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
         "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
-        f"with `chown -hR {MOSQUITTO.user} FOLDER`.",
+        f"with `chown -hR {USER} FOLDER`.",
     ]
 
 

@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
+from meshwright.deploy.findings import (
+    DUPLICATE,
+    FAULT,
+    SEVERITIES,
+    STORM,
+    WARNING,
+    Finding,
+    Inspection,
+    Place,
+)
 from meshwright.deploy.targets.mosquitto.network import MOST_FILTERS, Link, Network
 from meshwright.deploy.targets.mosquitto.options import likely_option
-from meshwright.deploy.targets.mosquitto.parse import BrokerConfiguration, Place, TopicLine
+from meshwright.deploy.targets.mosquitto.parse import BrokerConfiguration, TopicLine
 from meshwright.filters import overlaps, why_invalid
 
-STORM, DUPLICATE, FAULT, WARNING = SEVERITIES = "storm", "duplicate", "fault", "warning"
-"""Messages circle; messages arrive twice; something does not work; something is dangerous."""
 
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong."""
-
-    severity: str
-    kind: str
-    """A short name, such as `loop`."""
-    place: Place
-    text: str
-    fix: str
-    brokers: tuple[str, ...] = ()
-    """The brokers of a loop, in order."""
-    filters: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the finding for a JSON answer."""
-        return {
-            "severity": self.severity,
-            "kind": self.kind,
-            "file": self.place.file,
-            "line": self.place.line,
-            "text": self.text,
-            "fix": self.fix,
-            "brokers": list(self.brokers),
-            "filters": list(self.filters),
-        }
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.severity}: {self.text}; {self.fix}"
+def inspect(network: Network) -> Inspection:
+    """Return what brokers and bridges hold, and what is wrong with them."""
+    return Inspection(
+        tuple(broker.name for broker in network.brokers),
+        sum(len(broker.bridges) for broker in network.brokers),
+        tuple(sorted(set(network.wanted()))),
+        tuple(lint(network)),
+    )
 
 
 def lint(network: Network) -> list[Finding]:

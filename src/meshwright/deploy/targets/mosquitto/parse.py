@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from meshwright.deploy.findings import Place
 from meshwright.deploy.targets.mosquitto.options import is_option, likely_option
 from meshwright.deploy.wiring import OUT
 from meshwright.errors import FormatError, InputError
@@ -19,16 +20,6 @@ DEFAULT_PORT = 1883
 TLS_PORT = 8883
 MAIN_NAMES = ("mosquitto", "meshwright", "broker", "main")
 """Names of files that are called after the program, so that the broker has the name of their folder."""
-
-
-class Place(NamedTuple):
-    """A line of a file."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass
