@@ -18,9 +18,10 @@ def folder_as_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> fs.FileSys
 
     modules = (
         "files.urls",
+        "files.header",
         "files.remote",
         "files.places",
-        "store.dataset_folders",
+        "store.dataset_parts",
         "pipeline.readers.sources",
     )
     for module in modules:

@@ -15,22 +15,21 @@ from accidents import killed_everywhere
 from meshwright.errors import LockedError, OutputError
 from meshwright.files import exchange
 from meshwright.files.atomic import new_file, new_folder, one_writer
-from meshwright.files.durable import flush_tree
+from meshwright.files.exchange import flush_tree
 from meshwright.files.header import PLAN, read_header, write_header
 
 
 def write(target: Path, text: str) -> None:
     """Write a plan of two files, which state the same."""
     with new_folder(target, PLAN) as folder:
-        (folder / "edges").mkdir()
-        (folder / "edges" / "part").write_text(text)
+        (folder / "edges.parquet").write_text(text)
         write_header(folder, PLAN, {"text": text})
 
 
 def read(target: Path) -> str:
     """Return what a plan states in both files."""
     text = str(read_header(target, PLAN)["text"])
-    assert (target / "edges" / "part").read_text() == text
+    assert (target / "edges.parquet").read_text() == text
     return text
 
 
@@ -39,17 +38,25 @@ def read(target: Path) -> str:
 def test_a_folder_is_the_old_or_the_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, power_cut: bool
 ) -> None:
-    """Whenever its writer dies, a folder opens as the old or the new one, and the next writer cleans up."""
+    """Whenever its writer dies, a folder opens as the old or the new one, and the next writer cleans up.
+
+    Files of others are in it all the time.
+    """
     if system == "journal":
         monkeypatch.setattr(exchange, "_renameat2", lambda: None)
     room = tmp_path / "room"
     room.mkdir()
     write(room / "plan", "old")
+    notes = room / "plan" / "of" / "others" / "notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("ask Ann")
     seen = []
     for _ in killed_everywhere(lambda: write(room / "plan", "new"), room, power_cut=power_cut):
         seen.append(read(room / "plan"))
+        assert notes.read_text() == "ask Ann"
         write(room / "plan", "next")
         assert read(room / "plan") == "next"
+        assert notes.read_text() == "ask Ann"
         assert [path.name for path in room.iterdir()] == ["plan"]
     assert seen == sorted(seen, reverse=True), "once new, always new"
     assert set(seen) == {"old", "new"}

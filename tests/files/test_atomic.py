@@ -20,7 +20,7 @@ from meshwright.deploy.graph_files import export
 from meshwright.errors import OutputError
 from meshwright.files import exchange
 from meshwright.files.atomic import check_place, new_file, new_folder
-from meshwright.files.header import DATASET, PLAN, write_header
+from meshwright.files.header import DATASET, FEDERATION, KINDS, PLAN, Kind, write_header
 from meshwright.report import degree_and_support
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.store.runs import write_trace
@@ -281,3 +281,52 @@ def test_a_path_is_checked_before_long_work(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match=f"cannot write {place}: .*choose another path"):
             check_place(place)
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_files_of_others_go_with_the_folder(tmp_path: Path) -> None:
+    """A new folder has the files of others that were in the old one, as they were; ours are new."""
+    mw.write_plan(MADE, tmp_path / "plan")
+    plan = tmp_path / "plan"
+    (plan / "notes.txt").write_text("ask Ann")
+    (plan / ".git" / "deep").mkdir(parents=True)
+    (plan / ".git" / "deep" / "config").write_text("secret")
+    for place, mode in ((".git/deep/config", 0o400), (".git/deep", 0o700), (".git", 0o711)):
+        (plan / place).chmod(mode)
+    (plan / "link").symlink_to("/nowhere")
+    (plan / "to_folder").symlink_to(tmp_path)
+    (plan / "prices.parquet").write_text("of the old plan")
+    (plan / ".writing-0.html").write_text("of a killed writer")
+    mw.write_plan(MADE, plan)
+    assert inside(plan) == [".git", "edges.parquet", "link", "notes.txt", "plan.json", "to_folder"]
+    assert (plan / "notes.txt").read_text() == "ask Ann"
+    assert (plan / "link").readlink() == Path("/nowhere")
+    assert (plan / "to_folder").readlink() == tmp_path
+    config = plan / ".git" / "deep" / "config"
+    modes = [path.stat().st_mode & 0o777 for path in (config, config.parent, config.parent.parent)]
+    assert (config.read_text(), modes) == ("secret", [0o400, 0o700, 0o711])
+    assert inside(tmp_path) == ["plan"]
+
+
+def test_files_of_others_are_copied_where_there_are_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system without hard links, files of others are copied."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    write_dataset(OLD, tmp_path / "data")
+    (tmp_path / "data" / "nodes" / "notes.txt").write_text("ask Ann")
+    (tmp_path / "data" / "nodes" / "part-00009.parquet").write_text("ours")
+    monkeypatch.setattr(os, "link", refuse)
+    write_dataset(NEW, tmp_path / "data")
+    assert inside(tmp_path / "data" / "nodes") == ["notes.txt", "part-00000.parquet"]
+    assert (tmp_path / "data" / "nodes" / "notes.txt").read_text() == "ask Ann"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_of_folder_has_its_files(kind: Kind) -> None:
+    """Each kind of folder but federations, which list their files, says which files are ours."""
+    assert bool(kind.ours) == (kind != FEDERATION)
+    assert kind.owns(kind.file)
+    assert kind.owns("notes.txt") == (kind == FEDERATION)

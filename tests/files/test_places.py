@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from meshwright.files import places
+from meshwright.files.atomic import new_file
 from object_store import folder_as_store
 
 
@@ -44,7 +45,7 @@ def test_a_failure_leaves_what_was_there(
     paths = []
 
     def fail() -> None:
-        with places.new_place(place) as beside:
+        with new_file(place) as beside:
             beside.write_text("new")
             paths.append(beside)
             raise KeyError

@@ -17,7 +17,7 @@ from meshwright.files.header import Kind, write_header
 from meshwright.files.urls import files_in, local_copy, open_input
 from object_store import folder_as_store
 
-KIND = Kind("thing", "thing.json", 1, digests=True, parts=("a.parquet", "b.parquet"))
+KIND = Kind("thing", "thing.json", 1, digests=True, ours=("a.parquet", "b.parquet"), at_urls=True)
 URL = "s3://bucket/thing"
 
 
@@ -95,7 +95,7 @@ def test_files_below_subfolders_are_kept_apart(store: Path) -> None:
 
 def test_places_that_hold_something_else_stay(store: Path) -> None:
     """What a killed writer leaves is replaced; other files, other kinds and missing buckets are errors."""
-    for name in KIND.parts:
+    for name in KIND.ours:
         (store / "thing" / name).write_text("cut off")
     assert remote.read_description(URL, KIND) == {}
     write(URL, a="new")

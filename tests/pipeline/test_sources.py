@@ -25,7 +25,7 @@ from meshwright.pipeline.readers.sources import (
     megabytes,
 )
 from meshwright.pipeline.readers.text import windows
-from meshwright.store.dataset_folders import new_part
+from meshwright.store.dataset_parts import new_part
 from object_store import folder_as_store
 from terminal import meshwright
 

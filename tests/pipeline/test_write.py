@@ -16,7 +16,7 @@ from meshwright.pipeline.dataset import write
 from meshwright.pipeline.dataset.blocks import ASIDE, pack, pack_names, unpack, unpack_names
 from meshwright.pipeline.dataset.write import Aside, Target, cut_names, cut_pieces, cut_records, id_ranges
 from meshwright.pipeline.flow import make_batch
-from meshwright.store.dataset_folders import new_part
+from meshwright.store.dataset_parts import new_part
 
 WIDTH = 3
 

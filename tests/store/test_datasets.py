@@ -17,10 +17,18 @@ from hypothesis import given, settings
 
 from meshwright import Interest, fingerprint
 from meshwright.errors import FormatError, InputError, OutputError
+from meshwright.files.header import DATASET, write_header
 from meshwright.files.remote import names_below
 from meshwright.store import dataset_parts
-from meshwright.store.dataset_folders import has_part, new_dataset, new_part
-from meshwright.store.dataset_parts import NAMES, SCHEMAS, SUBSCRIPTIONS, PartWriter
+from meshwright.store.dataset_parts import (
+    NAMES,
+    SCHEMAS,
+    SUBSCRIPTIONS,
+    PartWriter,
+    has_part,
+    new_dataset,
+    new_part,
+)
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.workloads import zipf
 from object_store import folder_as_store
@@ -297,18 +305,18 @@ def test_a_dataset_in_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (folder / "manifest.json").write_text("{}")
     with new_dataset(place) as made:
         assert not names_below(system, "bucket/data")
-        assert not has_part(made.place, "nodes", 3)
-        with new_part(made.place, "nodes", 3):
+        assert not has_part(made, "nodes", 3)
+        with new_part(made, "nodes", 3):
             pass
-        assert has_part(made.place, "nodes", 3)
-        assert not has_part(made.place, "nodes", 2)
-        made.finish({"nodes": 1})
+        assert has_part(made, "nodes", 3)
+        assert not has_part(made, "nodes", 2)
+        write_header(made, DATASET, {"nodes": 1})
     manifest = json.loads((folder / "manifest.json").read_text())
     assert (manifest["format"], manifest["nodes"]) == ("meshwright dataset", 1)
 
     def fail() -> None:
         with new_dataset(place) as made:
-            made.finish({})
+            write_header(made, DATASET, {})
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -320,4 +328,8 @@ def test_a_dataset_in_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         new_dataset(place),
     ):
         pass
-    assert (folder / "own").exists()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with new_dataset(place) as made:
+        assert names_below(system, "bucket/data") == {"own"}
+        write_header(made, DATASET, {"nodes": 2})
+    assert names_below(system, "bucket/data") == {"own", "manifest.json"}

@@ -1,13 +1,20 @@
-"""Files and folders that appear whole or not at all.
+"""Files and folders, by path or URL, that appear whole or not at all.
 
 They are written next to their final path, flushed, and then renamed or exchanged. A killed writer or a power
 cut leaves the previous file or folder, and a hidden `.writing-…` file or `.NAME.writing-…` folder. Readers
 ignore these, and the next writer of a folder removes the hidden folders of killed writers.
+
+In a folder, we own the files that its `Kind` names. Files of others go with it into the new folder.
+
+- At a URL, where there is no exchange, `files.remote` writes the description of a folder last.
+- The folder of a federation cannot be exchanged: its brokers run in it. `files.folder_change` changes files
+  there in place, together.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -15,11 +22,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from meshwright.errors import InputError, MeshwrightError, OutputError
-from meshwright.files.durable import flush, flush_tree
-from meshwright.files.exchange import new_sibling, remove_stale, restore, take_place
+from meshwright.files.exchange import flush, flush_tree, new_sibling, remove_stale, restore, take_place
 from meshwright.files.header import Kind, holds
 from meshwright.files.locks import locked
-from meshwright.files.remote import new_remote_file, new_remote_folder
 from meshwright.files.urls import local_path, require_local
 
 
@@ -43,11 +48,12 @@ def writing(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def new_file(path: str | Path) -> Iterator[Path]:
+def new_file(path: str | Path, *, flushed: bool = True) -> Iterator[Path]:
     """Yield a path to write to; on success that file replaces `path`, on any error it is removed.
 
     The temporary file is hidden, in the same folder, with the same suffix. If `path` is not a regular file,
     such as /dev/stdout, it is yielded itself. At a URL, the file is written on this machine and then copied.
+    A file that is not `flushed` is whole, too, unless the power is cut.
 
     Raises
     ------
@@ -55,6 +61,8 @@ def new_file(path: str | Path) -> Iterator[Path]:
         If the path cannot be written.
     """
     if local_path(path) is None:
+        from meshwright.files.remote import new_remote_file
+
         with new_remote_file(os.fspath(path)) as beside:
             yield beside
         return
@@ -66,9 +74,11 @@ def new_file(path: str | Path) -> Iterator[Path]:
         beside = target.with_name(f".writing-{uuid.uuid4().hex}{target.suffix}")
         try:
             yield beside
-            flush(beside)
+            if flushed:
+                flush(beside)
             beside.replace(target)
-            flush(target.parent)
+            if flushed:
+                flush(target.parent)
         finally:
             beside.unlink(missing_ok=True)
 
@@ -107,7 +117,8 @@ def _local(path: str | Path) -> Path:
 def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
     """Yield a folder to fill; on success it replaces `path`, on any error it is removed.
 
-    At a URL, the folder is written on this machine and then copied.
+    Files of others in the old folder are in the new one, too, except where it has a file of that name. At a
+    URL, the folder is written on this machine and then copied.
 
     Raises
     ------
@@ -115,6 +126,8 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
         If the path cannot be written, or holds something other than an empty folder or one of this kind.
     """
     if local_path(path) is None:
+        from meshwright.files.remote import new_remote_folder
+
         with new_remote_folder(os.fspath(path).rstrip("/"), kind) as folder:
             yield folder
         return
@@ -127,10 +140,39 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
             with new_sibling(target) as beside:
                 yield beside
                 flush_tree(beside)
+                _carry(target, beside, kind)
                 # It may have changed while the new one was being written.
                 check_free(target, kind)
                 take_place(beside, target)
             remove_stale(target)
+
+
+def _carry(old: Path, new: Path, kind: Kind) -> None:
+    """Give a new folder the files of others that are in the old one, which keeps them until it goes."""
+    made: dict[Path, Path] = {}
+    for folder, folders, files in os.walk(old):
+        for name in (*files, *folders):
+            file = Path(folder, name)
+            inner = file.relative_to(old)
+            target = new / inner
+            is_folder = file.is_dir() and not file.is_symlink()
+            if is_folder or kind.owns(inner.as_posix()) or os.path.lexists(target):
+                continue
+            for above in reversed(inner.parents[:-1]):
+                if not (new / above).exists():
+                    (new / above).mkdir()
+                    made[new / above] = old / above
+            try:
+                os.link(file, target, follow_symlinks=False)
+            except OSError:  # a file system without hard links
+                shutil.copy2(file, target, follow_symlinks=False)
+                if not target.is_symlink():
+                    flush(target)
+            made.setdefault(target.parent, old / inner.parent)
+    for folder_made, like in reversed(made.items()):
+        if folder_made != new:
+            shutil.copystat(like, folder_made)
+        flush(folder_made)
 
 
 def one_writer(target: str | Path) -> AbstractContextManager[None]:

@@ -1,4 +1,6 @@
-"""Put a folder in the place of another one, so that at every moment the old or the new one is there.
+"""Flush files and folders to the disk, and put a folder in the place of another one.
+
+At every moment, also after a power cut, the old or the new folder is there, whole.
 
 On Linux one system call exchanges the two (`renameat2` with `RENAME_EXCHANGE`). Elsewhere it takes two
 renames. Their names are a journal: if the process dies between them, `restore` completes the exchange.
@@ -14,6 +16,7 @@ import ctypes
 import errno
 import os
 import shutil
+import stat
 import sys
 import uuid
 from collections.abc import Iterator
@@ -22,13 +25,42 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from meshwright.files.durable import flush
-
 WRITING, READY, REPLACED = "writing", "ready", "replaced"
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
 UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 """Errors of kernels, containers and file systems that cannot exchange two folders."""
+
+
+def flush(path: str | Path) -> None:
+    """Flush a file or folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        flush_descriptor(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def flush_descriptor(descriptor: int) -> None:
+    """Flush an opened file or folder to the disk."""
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        with suppress(OSError):  # some network file systems cannot flush folders
+            os.fsync(descriptor)
+    else:
+        os.fsync(descriptor)
+
+
+def flush_tree(folder: str | Path) -> None:
+    """Flush a folder and everything in it; symbolic links are not followed."""
+    for _, _, files, descriptor in os.fwalk(folder, topdown=False):
+        for name in files:
+            if stat.S_ISREG(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode):
+                file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=descriptor)
+                try:
+                    os.fsync(file)
+                finally:
+                    os.close(file)
+        flush_descriptor(descriptor)
 
 
 @contextmanager

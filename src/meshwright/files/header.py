@@ -7,11 +7,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError
 from meshwright.files.exchange import restore
+from meshwright.files.urls import file_system, local_path
 
 if TYPE_CHECKING:
     from meshwright.files.schema import Record
@@ -47,30 +49,72 @@ class Kind:
     """The command that makes one, if a user may have to."""
     digests: bool = False
     """Whether the description lists a digest of every table."""
-    parts: tuple[str, ...] = ()
-    """The other files in it, if it may be at a URL: what a killed writer may leave there."""
+    ours: tuple[str, ...] = ()
+    """Patterns of the other files that are ours; `*` stands for any part of a path. None: all are."""
+    at_urls: bool = False
+    """Whether it may be at a URL."""
 
     @property
     def next_step(self) -> str:
         """What to do without one, for the end of an error message."""
         return f"; make one with meshwright {self.made_by}" if self.made_by else ""
 
+    def owns(self, name: str) -> bool:
+        """Return whether a file of such a folder, by its path in it, is ours: we may replace or delete it."""
+        if not self.ours or name == self.file or name.rpartition("/")[2].startswith(".writing-"):
+            return True
+        return any(fnmatchcase(name, pattern) for pattern in self.ours)
 
-DATASET = Kind("dataset", "manifest.json", 2, "ingest FILES --out DATASET")
+
+def _tables(*names: str) -> tuple[str, ...]:
+    """Return the patterns of tables: folders of Parquet files, with what their writers may leave."""
+    return tuple(f"{name}/{files}" for name in names for files in ("*.parquet", ".*.parquet.*"))
+
+
+def _files(*names: str) -> tuple[str, ...]:
+    return tuple(f"{name}.parquet" for name in names)
+
+
+DATASET = Kind(
+    "dataset", "manifest.json", 2, "ingest FILES --out DATASET",
+    ours=_tables("nodes", "topics", "subscriptions", "quarantine"), at_urls=True,
+)  # fmt: skip
 PLAN = Kind(
     "plan", "plan.json", 1, "plan DATASET --out PLAN", digests=True,
-    parts=(
-        "edges.parquet", "prices.parquet", "degree_prices.parquet", "groups.parquet", "holders.parquet",
-        "trees.parquet", "roles.parquet", "report.html",
-    ),
+    ours=(
+        *_files("edges", "prices", "degree_prices", "groups", "holders", "trees", "roles"), "report.html"
+    ), at_urls=True,
 )  # fmt: skip
-FRONT = Kind("front", "front.json", 1, "plan DATASET --algorithm best --front --out DIR")
-TRAFFIC = Kind("traffic", "traffic.json", 2, "traffic LOGS --out TRAFFIC")
-CHURN = Kind("churn run", "churn.json", 1, "churn PLAN DATASET --out DIR")
+FRONT = Kind(
+    "front", "front.json", 1, "plan DATASET --algorithm best --front --out DIR",
+    ours=("front.png", *(f"degree-*/{name}" for name in (PLAN.file, *PLAN.ours))),
+)  # fmt: skip
+TRAFFIC = Kind(
+    "traffic", "traffic.json", 2, "traffic LOGS --out TRAFFIC",
+    ours=(*_tables("rates", "channels", "quarantine"), *_files("rates", "channels", "quarantine")),
+)  # fmt: skip
+_RUN = (
+    *_files("rounds", "nodes"),
+    *(f"{kind.name}/{name}" for kind in (DATASET, PLAN) for name in (kind.file, *kind.ours)),
+)
+CHURN = Kind(
+    "churn run", "churn.json", 1, "churn PLAN DATASET --out DIR",
+    ours=("churn.png", *_RUN, *(f"*/{name}" for name in _RUN)),
+)  # fmt: skip
 FEDERATION = Kind("federation", "federation.json", 2, "export PLAN --to mosquitto --out FEDERATION")
-WORKLOAD = Kind("workload", "workload.json", 1, "content workload --out WORKLOAD")
-CONTENT_PLAN = Kind("content plan", "plan.json", 1, "content assign WORKLOAD --out PLAN")
-MIGRATION = Kind("migration", "migration.json", 1, "content migrate WORKLOAD --out DIR")
+"""Its own list of files is in its manifest; they are changed in place, by `files.folder_change`."""
+WORKLOAD = Kind(
+    "workload", "workload.json", 1, "content workload --out WORKLOAD",
+    ours=_files("users", "brokers", "rates", "subscriptions", "access", "core"),
+)  # fmt: skip
+CONTENT_PLAN = Kind(
+    "content plan", "plan.json", 1, "content assign WORKLOAD --out PLAN",
+    ours=(*_files("assignment", "trees", "broker_tree", "cost_of_*"), "report.html"),
+)  # fmt: skip
+MIGRATION = Kind(
+    "migration", "migration.json", 1, "content migrate WORKLOAD --out DIR",
+    ours=(*_files("steps", "samples", "assignment"), "migration.png"),
+)  # fmt: skip
 KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, FEDERATION, WORKLOAD, CONTENT_PLAN, MIGRATION)
 
 
@@ -80,11 +124,17 @@ def header_text(kind: Kind, content: dict[str, Any]) -> str:
     return json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
-    """Write the description of a folder, whose tables must be complete."""
+def write_header(place: str | Path, kind: Kind, content: dict[str, Any]) -> None:
+    """Write the description of a folder at a path or URL, whose tables must be complete."""
+    local = local_path(place)
+    if local is None:
+        system, path = file_system(os.fspath(place))
+        with system.open_output_stream(f"{path}/{kind.file}") as file:
+            file.write(header_text(kind, content).encode())
+        return
     if kind.digests:
-        content = {**content, "files": table_digests(folder)}
-    (folder / kind.file).write_text(header_text(kind, content), encoding="utf-8")
+        content = {**content, "files": table_digests(Path(local))}
+    Path(local, kind.file).write_text(header_text(kind, content), encoding="utf-8")
 
 
 def read_record(folder: Path, kind: Kind, of: type[Record]) -> Record:

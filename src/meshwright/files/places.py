@@ -1,17 +1,13 @@
-"""Small files at a path or URL, each written whole: flushed and renamed on a disk, one request to a store."""
+"""Small files at a path or URL: read, write whole, list and remove."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from meshwright.files.durable import flush
-from meshwright.files.remote import reaching, upload
+from meshwright.files.atomic import new_file
+from meshwright.files.remote import reaching
 from meshwright.files.urls import file_system, inside, local_path
 
 
@@ -44,30 +40,8 @@ def exists(place: str) -> bool:
 def write_text(place: str, text: str) -> None:
     """Write a file, whole or not at all, and make its folder."""
     make_folder(place.rpartition("/")[0])
-    with new_place(place) as beside:
+    with new_file(place) as beside:
         beside.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def new_place(place: str) -> Iterator[Path]:
-    """Yield a path to write to; on success it becomes the file at `place`, whose folder must exist."""
-    local = local_path(place)
-    if local is None:
-        with tempfile.TemporaryDirectory(prefix="meshwright-new-") as made:
-            beside = Path(made) / "file"
-            yield beside
-            with reaching(place):
-                upload(beside, *file_system(place))
-        return
-    target = Path(local)
-    beside = target.with_name(f".{target.name}.writing-{uuid.uuid4().hex}")
-    try:
-        yield beside
-        flush(beside)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
-    flush(target.parent)
 
 
 def make_folder(place: str) -> None:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from meshwright.errors import OutputError
-from meshwright.files.durable import flush_descriptor
+from meshwright.files.exchange import flush_descriptor
 
 FOLDER_MODE = 0o750
 """Folders are never more open than this."""

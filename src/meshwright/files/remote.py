@@ -2,7 +2,7 @@
 
 An object store has no exchange of folders and no locks. The file that describes a folder is written last. It
 is deleted first if a file that it lists changes: a killed writer leaves the old folder, the new one, or one
-that does not open. Of two writers at once, the last one wins.
+that does not open. Of two writers at once, the last one wins. Files of others are not touched.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def check_remote_place(url: str, kind: Kind) -> None:
     OutputError
         If it cannot be reached, or holds something else.
     """
-    if not kind.parts:
+    if not kind.at_urls:
         raise OutputError(
             f"{two_slashes(url)} is a URL, and a {kind.name} is a folder on this machine: give a path"
         )
@@ -133,7 +133,40 @@ def _publish(folder: Path, url: str, kind: Kind) -> None:
         upload(new[name], system, f"{path}/{name}")
     upload(new[kind.file], system, f"{path}/{kind.file}")
     for name in sorted(there - new.keys()):
-        system.delete_file(f"{path}/{name}")
+        if kind.owns(name):
+            system.delete_file(f"{path}/{name}")
+
+
+@contextmanager
+def replaced_folder(url: str, kind: Kind) -> Iterator[None]:
+    """Remove our files of an older folder at a URL, for a block that writes new ones there, on any machine.
+
+    The block writes the description last. If it fails, what it has written is removed.
+
+    Raises
+    ------
+    OutputError
+        If the URL cannot be written, or holds something other than a folder of this kind.
+    """
+    with reaching(url):
+        system, path = file_system(url)
+        if not all(map(kind.owns, names_below(system, path))):
+            read_description(url, kind)
+    _remove(url, kind)
+    try:
+        yield
+    except BaseException:
+        _remove(url, kind)
+        raise
+
+
+def _remove(url: str, kind: Kind) -> None:
+    """Remove our files of a folder: the description first."""
+    with reaching(url):
+        system, path = file_system(url)
+        ours = filter(kind.owns, names_below(system, path))
+        for name in sorted(ours, key=lambda name: (name != kind.file, name)):
+            system.delete_file(f"{path}/{name}")
 
 
 def read_description(place: str | Path, kind: Kind) -> dict[str, Any]:
@@ -151,7 +184,7 @@ def read_description(place: str | Path, kind: Kind) -> dict[str, Any]:
     with reaching(url):
         system, path = file_system(url)
         there = names_below(system, path)
-        if there <= set(kind.parts):
+        if kind.file not in there and all(map(kind.owns, there)):
             return {}
         try:
             with system.open_input_file(f"{path}/{kind.file}") as file:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, OutputError, first_five
-from meshwright.files.durable import flush
+from meshwright.files.atomic import new_file
+from meshwright.files.exchange import flush
 from meshwright.files.places import (
     exists,
     make_folder,
     names_in,
-    new_place,
     read_text,
     remove_file,
     remove_folder,
@@ -286,7 +286,7 @@ def write_state_part(place: str, batches: Batches) -> Iterator[pa.RecordBatch]:
     number = context.partitionId()
     _require_seen(place)
     with (
-        new_place(inside(place, _part_name(number))) as file,
+        new_file(inside(place, _part_name(number))) as file,
         pq.ParquetWriter(file, first.schema, compression="zstd") as writer,
     ):
         writer.write_batch(first)
@@ -318,7 +318,7 @@ def write_json_lines(target: str, first: int | None, batches: Batches) -> Iterat
 
     _require_seen(target.rpartition("/")[0])
     count = 0
-    with new_place(target) as file, file.open("w", encoding="utf-8") as lines:
+    with new_file(target) as file, file.open("w", encoding="utf-8") as lines:
         for batch in batches:
             for row in batch.to_pylist():
                 record = row if first is None else {"sequence": first + count, **row}

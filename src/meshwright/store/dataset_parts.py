@@ -1,11 +1,15 @@
-"""The files of a dataset: one Parquet file for each part of its tables, with fixed row groups.
+"""A dataset while it is written: one Parquet file for each part of its tables, with fixed row groups.
 
 The contents of a file may come in pieces of any size: its bytes depend on the relation alone. So the process
-that calls `write_dataset` and the executors of a cluster write the same files.
+that calls `write_dataset` and the executors of a cluster write the same files, here or at a URL.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import from_numpy
+from meshwright.errors import InputError
+from meshwright.files.atomic import new_file, new_folder
+from meshwright.files.header import DATASET
+from meshwright.files.remote import reaching, replaced_folder
+from meshwright.files.urls import file_system, local_path
 from meshwright.fingerprint import PartDigest, name_buffers
 from meshwright.store.tables import ROWS_AT_ONCE
 
@@ -127,3 +136,66 @@ class PartWriter:
         self._writer.write_table(table.combine_chunks(), max(table.num_rows, 1))
         self.rows += table.num_rows
         self._held, self._held_rows, self._held_bytes = [], 0, 0
+
+
+@contextmanager
+def new_dataset(path: str | Path) -> Iterator[str]:
+    """Yield the path or URL of a dataset to write; it takes its place if the block succeeds.
+
+    The block writes the header last. If it fails, nothing is left of the new dataset.
+
+    Raises
+    ------
+    OutputError
+        If the place cannot be written, or holds something other than a dataset.
+    """
+    local = local_path(path)
+    if local is not None:
+        with new_folder(local, DATASET) as folder:
+            for kind in SCHEMAS:
+                (folder / kind).mkdir()
+            yield str(folder)
+        return
+    url = os.fspath(path).rstrip("/")
+    with replaced_folder(url, DATASET):
+        yield url
+
+
+@contextmanager
+def new_part(place: str, kind: str, number: int, schema: pa.Schema | None = None) -> Iterator[PartWriter]:
+    """Yield the writer of a part; its file appears whole or not at all, however often this is tried.
+
+    By default, the part has the columns of that table of a dataset.
+
+    Raises
+    ------
+    InputError
+        If the folder of the dataset cannot be seen from here.
+    """
+    local, columns = local_path(place), SCHEMAS[kind] if schema is None else schema
+    if local is None:
+        system, path = file_system(place)
+        with reaching(place), PartWriter(f"{path}/{kind}/{part_name(number)}", columns, system) as writer:
+            yield writer
+        return
+    folder = Path(local) / kind
+    if not folder.is_dir():
+        raise InputError(
+            f"workers cannot see {folder.parent}: choose a folder that every worker has under this path, "
+            "or a URL"
+        )
+    # All of the dataset is flushed before it takes its place.
+    with new_file(folder / part_name(number), flushed=False) as beside, PartWriter(beside, columns) as writer:
+        yield writer
+
+
+def has_part(place: str, kind: str, number: int) -> bool:
+    """Return whether a part is where it should be, as seen from this process."""
+    local = local_path(place)
+    if local is not None:
+        return (Path(local) / kind / part_name(number)).is_file()
+    from pyarrow import fs
+
+    system, path = file_system(place)
+    info = system.get_file_info(f"{path}/{kind}/{part_name(number)}")
+    return bool(info.type == fs.FileType.File)

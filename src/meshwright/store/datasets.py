@@ -13,14 +13,13 @@ from msgspec import Struct
 
 from meshwright.arrow import join_text, to_numpy
 from meshwright.errors import InputError
-from meshwright.files.header import DATASET, damaged, holds, read_record
+from meshwright.files.header import DATASET, damaged, holds, read_record, write_header
 from meshwright.files.schema import Count
 from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
 from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.names import TopicKind, guess_topic_kind
-from meshwright.store.dataset_folders import new_dataset, new_part
-from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS
+from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS, new_dataset, new_part
 from meshwright.store.tables import first_line, read_parts
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
@@ -118,29 +117,31 @@ def write_relation(
     """
     aside = _as_quarantine(quarantine)
     stated = {"nodes": len(node_names), "topics": len(topic_names), "subscriptions": len(topics)}
-    with new_dataset(path) as made:
+    with new_dataset(path) as place:
         digests: dict[str, list[bytes]] = {}
         for kind, (width, parts) in part_sizes(stated).items():
             digests[kind] = []
             for part in range(parts):
                 begin, end = part * width, (part + 1) * width
-                with new_part(made.place, kind, part) as writer:
+                with new_part(place, kind, part) as writer:
                     if kind == "subscriptions":
                         ends = node_ptr[begin : end + 1]
                         writer.add_subscriptions(begin, np.diff(ends), topics[int(ends[0]) : int(ends[-1])])
                     else:
                         writer.add_names(begin, (node_names if kind == "nodes" else topic_names)[begin:end])
                 digests[kind].append(writer.digest.digest())
-        with new_part(made.place, "quarantine", 0) as writer:
+        with new_part(place, "quarantine", 0) as writer:
             writer.add_records(aside)
-        made.finish(
+        write_header(
+            place,
+            DATASET,
             manifest(
                 stated | dict(counts) | {"quarantined": aside.num_rows},
                 fold_digests(stated, digests),
                 sources=sources,
                 made_by=made_by,
                 topic_kind=topic_kind or guess_topic_kind(topic_names),
-            )
+            ),
         )
     return Path(path)
 

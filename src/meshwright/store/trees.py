@@ -151,7 +151,9 @@ def write_trees(trees: Trees, path: str | Path) -> Path:
         stored = read_plan(path)
         stored.overlay_on(trees.overlay.interest)
         # A report of the plan would show the trees before these.
-        shutil.copytree(stored.path, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("report.html"))
+        for file in stored.path.iterdir():
+            if PLAN.owns(file.name) and file.suffix == ".parquet":
+                shutil.copy2(file, folder)
         write_table(trees.to_arrow().cast(TREES), folder / "trees.parquet")
         write_table(roles_of(trees), folder / "roles.parquet")
         content = {

@@ -22,6 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
+from meshwright.files.header import DATASET, write_header
 from meshwright.formatting import counted, percentage
 from meshwright.names import MQTT
 from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
@@ -41,7 +42,7 @@ from meshwright.pipeline.readers.sources import (
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
-from meshwright.store.dataset_folders import new_dataset
+from meshwright.store.dataset_parts import new_dataset
 from meshwright.store.datasets import manifest
 
 if TYPE_CHECKING:
@@ -381,15 +382,17 @@ def write_found(
 ) -> None:
     """Write the dataset."""
     counts = {**relation.names.counts, "subscriptions": relation.kept}
-    with new_dataset(out) as made:
-        fingerprint = write_parts(made.place, relation, found.blocks, found.aside(), counts)
+    with new_dataset(out) as place:
+        fingerprint = write_parts(place, relation, found.blocks, found.aside(), counts)
         made_by = {"command": "ingest", **reading.described()}
-        made.finish(
+        write_header(
+            place,
+            DATASET,
             manifest(
                 counts | outcome.counts,
                 fingerprint,
                 sources=sources,
                 made_by=made_by,
                 topic_kind=reading.topic_kind or (MQTT if reading.format in MQTT_FORMATS else None),
-            )
+            ),
         )

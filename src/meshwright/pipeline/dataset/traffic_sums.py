@@ -29,8 +29,7 @@ from meshwright.pipeline.dataset.write import PIECES as RECORDS
 from meshwright.pipeline.dataset.write import RECORDS_IN_A_PART, Aside, Target, cut_records, id_ranges
 from meshwright.pipeline.flow import Flow, make_batch
 from meshwright.pipeline.readers.rows import NO_SEQUENCE
-from meshwright.store.dataset_folders import has_part, new_part
-from meshwright.store.dataset_parts import BYTES_AT_ONCE
+from meshwright.store.dataset_parts import BYTES_AT_ONCE, has_part, new_part
 from meshwright.store.tables import ROWS_AT_ONCE
 from meshwright.store.traffic import CHANNELS, RATES, TABLES
 

@@ -13,8 +13,7 @@ from meshwright.errors import OutputError
 from meshwright.fingerprint import KINDS, fold_digests, part_sizes
 from meshwright.pipeline.dataset.blocks import pack, pack_names, unpack, unpack_names
 from meshwright.pipeline.flow import Flow, make_batch
-from meshwright.store.dataset_folders import has_part, new_part
-from meshwright.store.dataset_parts import QUARANTINE
+from meshwright.store.dataset_parts import QUARANTINE, has_part, new_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.files.durable import flush, flush_tree
+from meshwright.files.exchange import flush, flush_tree
 
 
 class Disk:
