@@ -29,7 +29,12 @@ from terminal import meshwright
 CHECKOUT = Path(__file__).parents[2]
 GENERATE = runpy.run_path(str(CHECKOUT / "docs" / "generate.py"))
 DESIGN_LINKS = {f"designs/{name}.md" for name in DESIGNS}
-PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in (CHECKOUT / "docs").glob("*.md"))]
+DECISIONS = sorted((CHECKOUT / "docs" / "decisions").glob("*.md"))
+PAGES = [
+    *("README.md", "CHANGELOG.md"),
+    *(f"docs/{path.name}" for path in (CHECKOUT / "docs").glob("*.md")),
+    *(f"docs/decisions/{path.name}" for path in DECISIONS),
+]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 
 
@@ -236,8 +241,18 @@ def test_the_links_of_designs_lead_somewhere() -> None:
 
 def test_every_page_is_in_the_site() -> None:
     """The index of the site lists every page."""
-    index = (CHECKOUT / "docs" / "index.md").read_text(encoding="utf-8").splitlines()
-    assert {path.stem for path in (CHECKOUT / "docs").glob("*.md")} - {"index"} <= set(index)
+    for folder in (CHECKOUT / "docs", CHECKOUT / "docs" / "decisions"):
+        index = (folder / "index.md").read_text(encoding="utf-8").splitlines()
+        assert {path.stem for path in folder.glob("*.md")} - {"index"} <= set(index)
+
+
+@pytest.mark.parametrize("path", [it for it in DECISIONS if it.stem != "index"], ids=lambda it: it.stem)
+def test_decisions_have_one_form(path: Path) -> None:
+    """A record says why, what, what follows, and what would change it, on one page."""
+    text = path.read_text(encoding="utf-8")
+    parts = re.findall(r"^\*\*(.*?)\.\*\*", text, re.MULTILINE)
+    assert parts == ["Context", "Decision", "Consequences", "What would change it"]
+    assert len(text.splitlines()) < 50
 
 
 def test_the_picture_is_light() -> None:
