@@ -12,17 +12,11 @@ from meshwright.cli.content.options import (
     SearchSteps,
     Sum,
     WorkloadFolder,
-    check_out,
-    format_workload,
-    plan_as_json,
-    read,
-    run_algorithm,
-    write_plan,
 )
-from meshwright.cli.options import Json, Seed, ShowProgress, TimeLimit, check_search_limits
+from meshwright.cli.options import Json, Seed, ShowProgress, TimeLimit
 
 if TYPE_CHECKING:
-    from meshwright.content.assignment.algorithms import ContentPlan
+    from meshwright.actions.content.assign import Assigned
 
 ASSIGN_EXAMPLES = (
     "meshwright content assign workload --out assignment",
@@ -57,23 +51,28 @@ def assign(
     Packing, clustering --sum and steiner-literal follow the paper; clustering by means and steiner are ours.
     Descent, also ours, improves the best of them. Exact finds the optimum of small workloads.
     """
+    from meshwright.actions.content.assign import assign_users
+    from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
+
+    with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
+        made = assign_users(
+            workload, algorithm, out=out, seed=seed, progress=bar, argmax=argmax or None, sum=sum or None,
+            seconds=seconds, steps=steps, time_limit=time_limit,
+        )  # fmt: skip
+    _print(made, json=json)
+
+
+def _print(made: "Assigned", *, json: bool) -> None:
+    from meshwright.actions.content.assign import format_users
     from meshwright.cli import output
     from meshwright.report.content import content_table
 
-    check_out(out)
-    check_search_limits(seconds, steps)
-    given = read(workload)
-    limits = {"seconds": seconds, "steps": steps, "time_limit": time_limit}
-    variant = {"argmax": argmax or None, "sum": sum or None}
-    plan = run_algorithm(given, algorithm, seed=seed, shown=progress, **variant, **limits)
-    if out is not None:
-        write_plan(plan, out)
-    proven = _proof(plan)
     if json:
-        output.answer_json({**plan_as_json(plan, out), **({"proven": _is_proven(plan)} if proven else {})})
+        output.answer_json(made.to_dict())
     else:
-        lines = [] if out is None else [f"written to {out}"]
-        output.answer(format_workload(given), content_table([plan]), *proven, *lines)
+        written = [] if made.out is None else [f"written to {made.out}"]
+        table = content_table([made.plan])
+        output.answer(format_users(made.plan.workload), table, *_proof(made), *written)
 
 
 COMPARE_EXAMPLES = (
@@ -104,42 +103,25 @@ def compare(
 
     CRR, the cost reduction ratio, is the cost of a random assignment divided by the cost of this one.
     """
+    from meshwright.actions.content.assign import compare_assignments
     from meshwright.cli import output
-    from meshwright.content.assignment.algorithms import find
+    from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
     from meshwright.errors import InputError
-    from meshwright.report.content import content_chart, content_table
-    from meshwright.report.sheet import check_chart
+    from meshwright.report.content import content_table
 
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
     if not names or len(set(names)) < len(names):
         raise InputError(f"--algorithms {algorithms!r}: name algorithms, each once, such as packing,steiner")
-    known = [find(name) for name in names]
-    check_search_limits(seconds, steps)
-    if chart is not None:
-        check_chart(chart)
-    given = read(workload)
-    asked = {"argmax": argmax or None, "sum": sum or None, "seconds": seconds, "steps": steps}
-    for name, value in asked.items():
-        if value is not None and not any(name in it.parameters for it in known):
-            raise InputError(f"none of {', '.join(names)} takes {name}: leave it out")
-    plans = [
-        run_algorithm(
-            given,
-            it.name,
-            seed=seed,
-            shown=progress,
-            **{name: value for name, value in asked.items() if name in it.parameters},
-        )
-        for it in known
-    ]
-    title = f"{Path(workload).name}: {format_workload(given)}"
-    if chart is not None:
-        content_chart(plans, chart, title=title)
+    with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
+        made = compare_assignments(
+            workload, names, chart=chart, seed=seed, progress=bar, argmax=argmax or None, sum=sum or None,
+            seconds=seconds, steps=steps,
+        )  # fmt: skip
     if json:
-        answers = [plan_as_json(plan) for plan in plans]
-        output.answer_json({"workload": str(workload), "plans": answers, "chart": chart and str(chart)})
+        output.answer_json(made.to_dict())
     else:
-        output.answer(title, content_table(plans), *([] if chart is None else [f"chart: {chart}"]))
+        drawn = [] if chart is None else [f"chart: {chart}"]
+        output.answer(made.title, content_table(made.plans), *drawn)
 
 
 EXACT_EXAMPLES = ("meshwright content exact small --time-limit 60",)
@@ -160,38 +142,24 @@ def exact(
 
     For about a dozen users. The exit code is 1 if the time was too short for a proof.
     """
-    from meshwright.cli import output
+    from meshwright.actions.content.assign import assign_users
     from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.report.content import content_table
+    from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
 
-    check_out(out)
-    given = read(workload)
-    plan = run_algorithm(given, "exact", seed=seed, shown=progress, time_limit=time_limit)
-    proven = _is_proven(plan)
-    if out is not None:
-        write_plan(plan, out)
-    if json:
-        output.answer_json({**plan_as_json(plan, out), "proven": proven})
-    else:
-        lines = [] if out is None else [f"written to {out}"]
-        output.answer(format_workload(given), content_table([plan]), *_proof(plan), *lines)
-    if not proven:
+    with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
+        made = assign_users(workload, "exact", out=out, seed=seed, progress=bar, time_limit=time_limit)
+    _print(made, json=json)
+    if not made.proven:
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _is_proven(plan: "ContentPlan") -> bool:
-    """Return whether an assignment is proven to cost least."""
-    from meshwright.content.assignment.exact import TOLERANCE
-
-    return plan.gap is not None and plan.gap <= TOLERANCE
-
-
-def _proof(plan: "ContentPlan") -> list[str]:
+def _proof(made: "Assigned") -> list[str]:
     """Say what is proven of the least cost, if the algorithm proves anything."""
     from meshwright.formatting import amount, excess
 
+    plan = made.plan
     if plan.lower_bound is None:
         return []
     optimal = "this is the optimum"
-    verdict = optimal if _is_proven(plan) else f"at most {excess(plan.gap or 0.0)} of it above the optimum"
+    verdict = optimal if made.proven else f"at most {excess(plan.gap or 0.0)} of it above the optimum"
     return [f"no assignment costs less than {amount(plan.lower_bound)}: {verdict}"]

@@ -67,53 +67,22 @@ def migrate(
     while they hand over a user, and other brokers admit their users. Exits with 1 if a message was lost or
     doubled, a move raised the cost, or moves were left when the time limit ended the run.
     """
-    from meshwright.actions.outputs import check_target
+    from meshwright.actions.content.migrate import Flow, migrate_users
     from meshwright.cli import output
-    from meshwright.cli.content.options import format_workload, read, run_algorithm
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
-    from meshwright.content.migration import Crash, Terms
-    from meshwright.content.migration import migrate as run_migration
-    from meshwright.report.content import migration_chart
-    from meshwright.report.sheet import check_matplotlib
-    from meshwright.store.runs import write_migration
 
-    if out is not None:
-        check_target(out, "migration")
-        check_matplotlib()
-    terms = Terms(
-        publications=publications,
-        seconds=seconds,
-        decline=decline,
-        ttl=ttl,
-        delay=(min(0.0005, delay), delay),
-        # In turn, the home broker and the foreign broker of a replicate crash.
-        crashes=tuple(Crash(10 * (n + 1), ("home", "foreign")[n % 2]) for n in range(crashes)),
-    )
-    loaded = read(workload)
-    initial = run_algorithm(loaded, start, seed=seed, shown=progress).cost.broker_of
-    with ProgressBar("migrate", SEARCH_STEPS, forced=progress) as drawing:
-        run = run_migration(loaded, initial, terms, transport=transport, seed=seed, progress=drawing)
-    title = f"{format_workload(loaded)}; from {start}, over {transport}"
-    if out is not None:
-        described = {"start": start, "transport": transport, "seed": seed}
-        write_migration(
-            run, out, described=described, draw=lambda file: migration_chart(run, file, title=title)
+    flow = Flow(publications, seconds, decline, ttl, delay, crashes)
+    with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
+        made = migrate_users(
+            workload, flow, start=start, transport=transport, out=out, seed=seed, progress=bar
         )
     if json:
-        output.answer_json(
-            {
-                "start": start,
-                "transport": transport,
-                "seed": seed,
-                "sound": run.sound,
-                "crashes_asked": crashes,
-                **run.figures,
-            }
-        )
+        output.answer_json(made.to_dict())
     else:
-        output.answer(title, *_summary(run, crashes), *([] if out is None else [f"written to {out}"]))
-    if not run.sound:
+        written = [] if out is None else [f"written to {out}"]
+        output.answer(made.title, *_summary(made.run, crashes), *written)
+    if not made.run.sound:
         raise typer.Exit(ANSWER_IS_NO)
 
 

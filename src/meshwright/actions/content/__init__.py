@@ -1,0 +1,1 @@
+"""Actions on users and brokers: content-based publish/subscribe."""
