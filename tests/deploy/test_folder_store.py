@@ -23,10 +23,9 @@ from meshwright.deploy import (
     wire,
     write_federation,
 )
-from meshwright.deploy.federation_files import describe
-from meshwright.deploy.manifest import manifest_text
-from meshwright.deploy.passwords import bridge_identity, fingerprint
-from meshwright.deploy.wiring import client_id, folder_of
+from meshwright.deploy.manifest import describe, manifest_text
+from meshwright.deploy.passwords import fingerprint
+from meshwright.deploy.wiring import bridge_identity, client_id, folder_of
 from meshwright.errors import FormatError, InputError
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route

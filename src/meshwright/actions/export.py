@@ -125,14 +125,16 @@ def export(
 
 def _export_brokers(plan: str, target: str, out: Path, choice: BrokerChoice) -> BrokerExport:
     """Write the folders of all brokers, new or in a federation that is there."""
-    from meshwright.actions.outputs import check_target
     from meshwright.deploy.folder_store import require_stopped, write_federation
     from meshwright.deploy.named_trees import read_named_trees
     from meshwright.deploy.settings import require_protected
     from meshwright.deploy.targets import require_capable
     from meshwright.deploy.wiring import wire
+    from meshwright.files.atomic import check_free, check_place
+    from meshwright.files.header import FEDERATION
 
-    check_target(out, "federation")
+    check_free(out, FEDERATION)
+    check_place(out)
     require_stopped(out)
     trees = read_named_trees(plan, allow_relays=choice.allow_relays)
     settings = choice.settings(target)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from meshwright.deploy.delta import Delta, explain_delta, explain_orphaned_sessions
-from meshwright.deploy.federation_files import describe, federation_files, mode_of, wave_files
+from meshwright.deploy.federation_files import federation_files, mode_of, wave_files
 from meshwright.deploy.inventory import extend_inventory
-from meshwright.deploy.manifest import DeployedFederation
+from meshwright.deploy.manifest import DeployedFederation, describe
 from meshwright.deploy.rollout import (
     Rollout,
     acts_on_intermediate_files,

@@ -178,7 +178,7 @@ def orphaned_sessions(delta: Delta, steps: Iterable[Step] | None = None) -> dict
 
 def explain_orphaned_sessions(delta: Delta, identity: str | None = None) -> list[str]:
     """Return a line that lists the sessions to end after a delta; no line if there are none."""
-    from meshwright.deploy.passwords import bridge_identity
+    from meshwright.deploy.wiring import bridge_identity
 
     listed = []
     for broker, ids in orphaned_sessions(delta).items():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from meshwright.deploy.manifest import DeployedFederation
 from meshwright.deploy.targets import START, STOP
 from meshwright.deploy.wiring import Wiring, find_former_topics, folder_of
-from meshwright.files.folder_change import digest
 
 if TYPE_CHECKING:
     from meshwright.deploy.delta import Delta, Step
@@ -63,18 +61,6 @@ def step_files(step: Step, delta: Delta, inventory: Inventory, settings: BrokerS
     if step.action == START:
         files |= settings.broker.unit_files(step.broker, settings)
     return {f"{folder_of(step.broker)}/{name}": text for name, text in files.items()}
-
-
-def describe(
-    wiring: Wiring,
-    inventory: Inventory,
-    settings: BrokerSettings,
-    files: Mapping[str, str] | None = None,
-) -> DeployedFederation:
-    """Return what the manifest says of files by their texts."""
-    digests = {name: digest(text.encode()) for name, text in (files or {}).items()}
-    bare = replace(settings, secret=None, identity=settings.identity_key)
-    return DeployedFederation(wiring, inventory, bare, digests)
 
 
 def mode_of(name: str, settings: BrokerSettings, *, secured: bool | None = None) -> int:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.drift import drift_of_brokers, find_drift
-from meshwright.deploy.federation_files import describe, federation_files, mode_of
+from meshwright.deploy.federation_files import federation_files, mode_of
 from meshwright.deploy.manifest import (
     DeployedFederation,
+    describe,
     federation_lock,
     manifest_text,
     read_federation,

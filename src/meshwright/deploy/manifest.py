@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,18 @@ class DeployedFederation:
         if not same:
             return self.inventory.endpoints.keys() & inventory.endpoints.keys()
         return moved_brokers(self.inventory, inventory)
+
+
+def describe(
+    wiring: Wiring,
+    inventory: Inventory,
+    settings: BrokerSettings,
+    files: Mapping[str, str] | None = None,
+) -> DeployedFederation:
+    """Return what the manifest says of files by their texts."""
+    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in (files or {}).items()}
+    bare = replace(settings, secret=None, identity=settings.identity_key)
+    return DeployedFederation(wiring, inventory, bare, digests)
 
 
 def federation_lock(folder: Path) -> AbstractContextManager[None]:

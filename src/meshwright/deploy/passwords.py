@@ -13,8 +13,6 @@ from pathlib import Path
 from meshwright.errors import InputError
 
 SHORTEST_SECRET = 16
-IDENTITY = 24
-"""Hexadecimal digits that a bridge's id ends with: 96 bits that nobody guesses."""
 CLIENT_USER = "client"
 """The user name of a broker's own clients."""
 SCRYPT_COST = 2**15
@@ -35,16 +33,6 @@ def derive(secret: bytes, purpose: str, name: str) -> bytes:
 def password(secret: bytes, user: str) -> str:
     """Derive a user's password from the secret."""
     return base64.urlsafe_b64encode(derive(secret, "password", user)).decode().rstrip("=")
-
-
-def bridge_identity(key: str | None, client: str) -> str:
-    """Return the id and user name of a bridge: with a key, one that clients of a broker cannot guess.
-
-    A client that connects with the id of a bridge takes its place.
-    """
-    if key is None:
-        return client
-    return f"{client}.{hmac.new(key.encode(), client.encode(), hashlib.sha256).hexdigest()[:IDENTITY]}"
 
 
 def fingerprint(secret: bytes | None) -> str | None:

@@ -9,6 +9,7 @@ other links have to carry too.
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +33,8 @@ BOTH, OUT, IN = "both", "out", "in"
 
 LOCAL = "local."
 """What the id of a bridge at its dialler begins with."""
+IDENTITY = 24
+"""Hexadecimal digits that a bridge's id ends with: 96 bits that nobody guesses."""
 FILE_ENDINGS = ("json", "md", "txt", "yml")
 """Endings of the files in a federation's own folder."""
 LONGEST_FOLDER = 120
@@ -160,6 +163,16 @@ def client_id(dialler: str, listener: str) -> str:
 def local_client_id(dialler: str, listener: str) -> str:
     """Return a bridge's client id at its dialler."""
     return f"{LOCAL}{client_id(dialler, listener)}"
+
+
+def bridge_identity(key: str | None, client: str) -> str:
+    """Return the id and user name of a bridge: with a key, one that clients of a broker cannot guess.
+
+    A client that connects with the id of a bridge takes its place.
+    """
+    if key is None:
+        return client
+    return f"{client}.{hmac.new(key.encode(), client.encode(), hashlib.sha256).hexdigest()[:IDENTITY]}"
 
 
 def check_folder_names(brokers: Iterable[str]) -> None:

@@ -27,9 +27,9 @@ from meshwright.deploy import (
 )
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.observations import links_up
-from meshwright.deploy.passwords import bridge_identity, client_password, password
+from meshwright.deploy.passwords import client_password, password
 from meshwright.deploy.targets.mosquitto.logs import Logs
-from meshwright.deploy.wiring import client_id, folder_of
+from meshwright.deploy.wiring import bridge_identity, client_id, folder_of
 from terminal import meshwright
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")

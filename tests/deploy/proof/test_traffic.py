@@ -12,9 +12,10 @@ import pytest
 
 from meshwright.deploy import BrokerSettings, Inventory
 from meshwright.deploy.hosts.update import end_sessions
-from meshwright.deploy.passwords import bridge_identity, client_password
+from meshwright.deploy.passwords import client_password
 from meshwright.deploy.proof import traffic
 from meshwright.deploy.proof.traffic import TRIES, Observers
+from meshwright.deploy.wiring import bridge_identity
 
 SECRET = b"0123456789abcdef"
 ENDPOINTS = Inventory.on_loopback("abc", 1).endpoints

@@ -13,10 +13,9 @@ from meshwright.deploy.delta import Step, orphaned_sessions
 from meshwright.deploy.federation_files import wave_files
 from meshwright.deploy.folder_store import FederationFolder
 from meshwright.deploy.observations import REVISION, Observation, expected_observations
-from meshwright.deploy.passwords import bridge_identity
 from meshwright.deploy.proof.traffic import client_of
 from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
-from meshwright.deploy.wiring import LOCAL
+from meshwright.deploy.wiring import LOCAL, bridge_identity
 
 if TYPE_CHECKING:
     from pathlib import Path

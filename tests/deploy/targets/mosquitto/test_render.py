@@ -8,8 +8,9 @@ import hashlib
 import pytest
 
 from meshwright.deploy import BrokerSettings, Endpoint, Inventory, Wiring
-from meshwright.deploy.passwords import bridge_identity, client_password, password
+from meshwright.deploy.passwords import client_password, password
 from meshwright.deploy.targets.mosquitto.render import broker_files, configuration
+from meshwright.deploy.wiring import bridge_identity
 
 SECRET = b"0123456789abcdef"
 KEY = BrokerSettings(secret=SECRET).identity_key

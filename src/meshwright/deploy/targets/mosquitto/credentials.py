@@ -7,8 +7,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from meshwright.deploy.passwords import bridge_identity, derive, password
-from meshwright.deploy.wiring import BOTH, OUT, client_id
+from meshwright.deploy.passwords import derive, password
+from meshwright.deploy.wiring import BOTH, OUT, bridge_identity, client_id
 
 if TYPE_CHECKING:
     from meshwright.deploy.settings import BrokerSettings

@@ -16,8 +16,7 @@ from meshwright.deploy.observations import (
     LISTENING,
     Observation,
 )
-from meshwright.deploy.passwords import IDENTITY
-from meshwright.deploy.wiring import client_id
+from meshwright.deploy.wiring import IDENTITY, client_id
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
