@@ -114,7 +114,7 @@ def own_client(federation: RunningFederation, broker: str, identifier: str, *top
 @pytest.mark.parametrize("name", ["meshwright.b>a", "local.meshwright.b>a", "meshwright.b>a.0"])
 def test_a_client_with_a_bridges_name_disconnects_nobody(federation: RunningFederation, name: str) -> None:
     """A client of a broker that uses the name of a bridge as its id disconnects no bridge."""
-    before = federation.logs.positions("ab")
+    before = federation.watch.positions("ab")
     rogues = [own_client(federation, broker, name) for broker in "ab"]
     # A broker logs that it closes an old connection before it logs the new one.
     logs, end = Logs(federation.brokers), time.monotonic() + ANSWER
@@ -136,7 +136,7 @@ def test_stolen_bridge_credentials_reach_little(federation: RunningFederation) -
     assert not refused.accepted
     refused.close()
     watcher = own_client(federation, "a", "watcher", "#")
-    before = federation.logs.positions("a")
+    before = federation.watch.positions("a")
     thief = Client(endpoint.bridge_port, C, B, password(SECRET, B), "u", "#")
     assert thief.accepted
     for topic in ("u", "cmd/shutdown", "t"):

@@ -149,11 +149,11 @@ def test_access_lists_stop_a_misconfigured_neighbour(tmp_path: Path) -> None:
         (dialler, listener) = next(pair for pair in federation.wiring.bridges if "c" in pair)
         file = tmp_path / "run" / dialler / "mosquitto.conf"
         file.write_text(file.read_text() + 'topic x both 1 "" ""\n')
-        positions = federation.logs.positions([listener])
+        positions = federation.watch.positions([listener])
         federation.brokers.stop(dialler)
         federation.brokers.start(dialler)
         carried = Observation(FILTER_CARRIED, (dialler, listener), "x")
-        federation.logs.wait({listener: {carried}}, positions)
+        federation.watch.wait({listener: {carried}}, positions)
         verdict = publish_everywhere(trees, federation)
     assert verdict.passed
 

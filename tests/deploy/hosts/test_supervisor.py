@@ -129,7 +129,7 @@ def test_a_request_says_everything_and_is_answered(
 
 def test_a_request_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A supervisor that holds the lock and never answers is given up."""
-    monkeypatch.setattr(supervisor, "PATIENCE", 0.1)
+    monkeypatch.setattr(requests, "PATIENCE", 0.1)
     with (
         folder_store.hold_running(tmp_path),
         pytest.raises(InputError, match="does not answer: start it again and apply again"),

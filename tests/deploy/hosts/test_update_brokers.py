@@ -85,7 +85,7 @@ def test_a_secured_federation_changes(tmp_path: Path) -> None:
             assert any(step.bridges is None for step in delta.steps)
             inventory = Inventory({broker: endpoints[broker] for broker in plan.wiring.order})
             for wave in delta.waves:
-                positions = federation.logs.positions(federation.brokers.running)
+                positions = federation.watch.positions(federation.brokers.running)
                 apply_wave(wave, delta, inventory, federation)
                 for step in wave:
                     if step.bridges is None and step.broker in positions and step.action == RELOAD:
@@ -149,7 +149,7 @@ def test_bridges_change_by_reload(tmp_path: Path) -> None:
         for trees in plans[1:]:
             delta = compute_delta(wiring, rewire(trees, wiring), BrokerSettings(version="2.1"))
             assert {step.action for step in delta.steps} == {RELOAD}
-            positions = federation.logs.positions(order)
+            positions = federation.watch.positions(order)
             apply_change(change_by(delta, trees, federation), federation)
             changed = {
                 client_id(step.broker, other) for step in delta.steps for other in step.changed_listeners
@@ -221,10 +221,10 @@ def chain(tmp_path: Path) -> Iterator[tuple[NamedTrees, RunningFederation]]:
 def start_and_wait(federation: RunningFederation, broker: str) -> None:
     """Start a stopped broker, and wait until all its bridges are up."""
     # Read the positions before the start: the first lines may come at once.
-    positions = federation.logs.positions(federation.wiring.order)
+    positions = federation.watch.positions(federation.wiring.order)
     federation.brokers.start(broker)
     pairs = [pair for pair in federation.wiring.bridges if broker in pair]
-    federation.logs.wait(links_up(federation.wiring, pairs), positions)
+    federation.watch.wait(links_up(federation.wiring, pairs), positions)
 
 
 @needs_broker

@@ -45,7 +45,6 @@ class RunningFederation:
     """A federation whose bridges are all up."""
 
     brokers: Brokers
-    logs: Watch
     wiring: Wiring
     inventory: Inventory
     settings: BrokerSettings
@@ -53,6 +52,11 @@ class RunningFederation:
     """Time from the start of the first broker until the last bridge was up."""
     authority: Authority | None = None
     """What signs the brokers' certificates, or None without TLS."""
+
+    @property
+    def watch(self) -> Watch:
+        """What observes the brokers, by their settings now."""
+        return self.settings.broker.watch(self.brokers, self.settings)
 
     @property
     def certificate(self) -> Path | None:
@@ -102,8 +106,8 @@ def run_federation(
             authority.issue("127.0.0.1", folder / folder_of(broker) / "certs")
     with hold_running(folder), Brokers(folder, settings.broker.kind, folder_of) as brokers:
         began = time.monotonic()
-        logs = settings.broker.watch(brokers, settings)
-        earlier = logs.positions(wiring.order)
+        watch = settings.broker.watch(brokers, settings)
+        earlier = watch.positions(wiring.order)
         for number, broker in enumerate(wiring.order, start=1):
             brokers.start(broker)
             if progress is not None:
@@ -112,10 +116,10 @@ def run_federation(
             broker: {Observation(LISTENING, what=str(endpoint.port))}
             for broker, endpoint in inventory.endpoints.items()
         }
-        logs.wait(listening, earlier)
-        logs.wait(links_up(wiring, wiring.bridges), earlier, seconds=60.0)
+        watch.wait(listening, earlier)
+        watch.wait(links_up(wiring, wiring.bridges), earlier, seconds=60.0)
         seconds = time.monotonic() - began
-        yield RunningFederation(brokers, logs, wiring, inventory, settings, seconds, authority)
+        yield RunningFederation(brokers, wiring, inventory, settings, seconds, authority)
 
 
 def publish_everywhere(

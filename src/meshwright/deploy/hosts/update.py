@@ -60,7 +60,7 @@ def apply_wave(
     The manifest notes the `rollout`, so that it can be resumed. The files are written first: if that
     fails, no broker was touched. A broker that cannot be started again counts as one that ended by itself.
     """
-    brokers, logs, settings = federation.brokers, federation.logs, federation.settings
+    brokers, watch, settings = federation.brokers, federation.watch, federation.settings
     rank = {broker: place for place, broker in enumerate(delta.new.order)}
     steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
     running = list(brokers.running)
@@ -74,7 +74,7 @@ def apply_wave(
         for step in steps
         if step.action in (STOP, START, RESTART) and step.broker in brokers.running
     }
-    positions = logs.positions(running)
+    positions = watch.positions(running)
     try:
         for step in steps:
             if step.action in (START, RESTART):
@@ -87,7 +87,7 @@ def apply_wave(
             if step.action != STOP and step.broker in stopped:
                 brokers.running.setdefault(step.broker, stopped[step.broker])
         raise
-    logs.wait(expected_observations(steps, delta, brokers.running), positions, seconds=30.0)
+    watch.wait(expected_observations(steps, delta, brokers.running), positions, seconds=30.0)
     orphans = orphaned_sessions(delta, steps)
     end_sessions(orphans, inventory, settings, federation.certificate)
     return changed
@@ -124,11 +124,11 @@ def _reload(step: Step, delta: Delta, federation: RunningFederation) -> None:
     When bridges are removed, Mosquitto 2.1.2 overlooks up to half of them each time: it moves the last bridge
     into the slot of a removed one and does not check that slot again.
     """
-    brokers, logs = federation.brokers, federation.logs
+    brokers, watch = federation.brokers, federation.watch
     times = 1 if step.bridges is None else len(delta.old.dialled_by(step.broker)).bit_length()
     for _ in range(max(times, 1)):
-        positions = logs.positions([step.broker])
+        positions = watch.positions([step.broker])
         brokers.reload(step.broker)
         # A broker that is still reading its files ignores the signal: repeat it until the reload is logged.
         again = partial(brokers.reload, step.broker) if times > 1 else None
-        logs.wait({step.broker: {Observation(REVISION)}}, positions, while_waiting=again)
+        watch.wait({step.broker: {Observation(REVISION)}}, positions, while_waiting=again)

@@ -30,9 +30,9 @@ class Mosquitto:
 
     name = "mosquitto"
     product = "Mosquitto"
-    versions = ("2.0", "2.1")
+    versions: tuple[str, ...] = ("2.0", "2.1")
     capabilities = Capabilities()
-    access_files = ("passwords", "access", "bridges.passwords", "bridges.access")
+    access_files: tuple[str, ...] = ("passwords", "access", "bridges.passwords", "bridges.access")
     queues = "data/mosquitto.db"
 
     def reloads(self, settings: BrokerSettings) -> bool:
