@@ -314,7 +314,7 @@ def test_a_demo_with_nothing_to_link(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_bench_needs_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the package is installed, `bench` says in one line where the benchmarks are."""
-    monkeypatch.setattr(demo, "CHECKOUT", tmp_path)
+    monkeypatch.setattr("meshwright.actions.bench.CHECKOUT", tmp_path)
     assert "make bench" in meshwright("bench").complaint
 
 

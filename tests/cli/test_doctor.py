@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from meshwright.actions.doctor import _pyspark, _try
 from meshwright.cli import doctor
 from terminal import meshwright
 
@@ -44,7 +45,7 @@ def test_what_everything_needs_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", absent)
-    found = doctor._try("PySpark", doctor._pyspark, "Spark")
+    found = _try("PySpark", _pyspark, "Spark")
     assert (found.found, found.help) == ("", "pip install pyspark")
 
 

@@ -16,7 +16,7 @@ from typer.main import get_command
 
 import meshwright as mw
 from meshwright import cli
-from meshwright.cli import demo, main
+from meshwright.cli import bench, demo, main
 from meshwright.cli.content import assign
 from meshwright.cli.data import explore, raw_logs
 from meshwright.cli.main import build_app
@@ -27,7 +27,7 @@ from terminal import meshwright
 
 CHECKOUT = Path(__file__).parents[2]
 HERE = (
-    "demo.BENCH",
+    "bench",
     "content.assign.EXACT",
     *("data.explore.PROFILE", "data.explore.SAMPLE"),
     *("data.raw_logs.FOLLOW", "data.raw_logs.INGEST", "data.raw_logs.TRAFFIC"),
@@ -157,9 +157,9 @@ def test_examples_on_data_run(example: str) -> None:
 @pytest.mark.slow
 def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The quick run of `bench` measures everything and writes its page; the full one is the same, longer."""
-    assert demo.BENCH_EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
+    assert bench.EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
     monkeypatch.chdir(tmp_path)
-    answer = meshwright(*shlex.split(demo.BENCH_EXAMPLES[1])[1:])
+    answer = meshwright(*shlex.split(bench.EXAMPLES[1])[1:])
     assert answer.code == 0, answer.err
     assert "Failed" not in Path("results.md").read_text(encoding="utf-8")
 
@@ -227,9 +227,9 @@ def test_no_example_is_left_out() -> None:
                 command = f"{module.name}.{name}".removeprefix("meshwright.cli.")
                 showing.add(re.sub(r"[._]EXAMPLES$", "", command))
     # The README shows a run of the demo; what the program's own help shows is shown by its commands.
-    assert demo.DEMO_EXAMPLES == ("meshwright demo --out out/demo",)
+    assert demo.EXAMPLES == ("meshwright demo --out out/demo",)
     assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.VERIFY_EXAMPLES}
-    run = {*HERE, "demo.DEMO", "main"}
+    run = {*HERE, "demo", "main"}
     for test, names in IN_OTHER_TESTS.items():
         text = (Path(__file__).parent / test).read_text(encoding="utf-8")
         for name in names.split():

@@ -1,36 +1,15 @@
 """`meshwright doctor`: what this machine has of what Meshwright can use, and how to get the rest."""
 
-from __future__ import annotations
-
-import os
-import platform
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from meshwright.cli.options import Json
-from meshwright.errors import MeshwrightError
+
+if TYPE_CHECKING:
+    from meshwright.actions.doctor import Finding
 
 EXAMPLES = ("meshwright doctor", "meshwright doctor --spark")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked for."""
-
-    name: str
-    found: str
-    """What was found; empty if it is missing."""
-    needed_for: str
-    help: str = ""
-    """The command that gets it, if it is missing."""
 
 
 def doctor(
@@ -45,88 +24,21 @@ def doctor(
     Each line says what was found, or the command that gets it. The exit code is 1 if something is missing
     that every design needs.
     """
+    from meshwright.actions.doctor import check_machine
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
 
-    findings = list(_look(spark=spark))
+    made = check_machine(spark=spark)
     if json:
-        output.answer_json({"checks": [vars(one) | {"ok": bool(one.found)} for one in findings]})
+        output.answer_json(made.to_dict())
     else:
-        width = max(len(one.name) for one in findings)
-        output.answer(*(_line(one, width) for one in findings))
-    if any(not one.found and one.needed_for == "everything" for one in findings):
+        width = max(len(one.name) for one in made.findings)
+        output.answer(*(_line(one, width) for one in made.findings))
+    if not made.passed:
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _line(one: Finding, width: int) -> str:
+def _line(one: "Finding", width: int) -> str:
     if one.found:
         return f"{one.name:<{width}}  {one.found}"
     return f"{one.name:<{width}}  missing; needed for {one.needed_for}: {one.help}"
-
-
-def _look(*, spark: bool) -> Iterator[Finding]:
-    """Yield what there is, from what everything needs to what few need."""
-    version = platform.python_version()
-    fits = sys.version_info >= (3, 11)
-    yield Finding("Python", version if fits else "", "everything", "install Python 3.11 or newer")
-    yield _folder("current folder", Path.cwd())
-    yield _folder("temporary folder", Path(tempfile.gettempdir()))
-    own = "set NUMBA_CACHE_DIR to a folder of your own"
-    yield Finding("kernel cache", _kernel_cache(), "a fast start", own)
-    yield _try("Java", _java, "ingest, follow, traffic and planning on Spark")
-    yield _try("PySpark", _pyspark, "ingest, follow, traffic and planning on Spark")
-    if spark:
-        yield _try("Spark job", _spark_job, "ingest, follow, traffic and planning on Spark")
-    yield _try("Mosquitto", _mosquitto, "federation and tests with real brokers")
-    browser = next(filter(None, map(shutil.which, BROWSERS)), "")
-    yield Finding("browser", browser or "", "the tests of pages", "apt install chromium")
-
-
-def _folder(name: str, folder: Path) -> Finding:
-    found = str(folder) if os.access(folder, os.W_OK) else ""
-    return Finding(name, found, "everything", f"make {folder} writable, or work elsewhere")
-
-
-def _try(name: str, look: Callable[[], str], needed_for: str) -> Finding:
-    try:
-        return Finding(name, look(), needed_for)
-    except MeshwrightError as error:
-        return Finding(name, "", needed_for, str(error))
-    except ImportError as error:
-        return Finding(name, "", needed_for, f"pip install {error.name}")
-
-
-def _kernel_cache() -> str:
-    from meshwright.jit.cache import base_folder
-
-    folder = base_folder()
-    return "" if folder is None else str(folder)
-
-
-def _java() -> str:
-    from meshwright.pipeline.session.java import java_home, java_version
-
-    home = java_home()
-    return f"{java_version(home)} in {home}"
-
-
-def _pyspark() -> str:
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version("pyspark")
-    except importlib.metadata.PackageNotFoundError as error:
-        raise ModuleNotFoundError(name="pyspark") from error
-
-
-def _spark_job() -> str:
-    from meshwright.actions.spark import SparkOptions
-
-    spark = SparkOptions().open()
-    return f"counted to {spark.range(1000).count()} on Spark {spark.version}"
-
-
-def _mosquitto() -> str:
-    from meshwright.brokers.mosquitto import find_mosquitto, installed_version
-
-    return f"{installed_version()} at {find_mosquitto()}"

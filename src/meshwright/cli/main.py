@@ -49,10 +49,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "workload": ("data.workload", "EXAMPLES"),
     },
     "Try and measure": {
-        "demo": ("demo", "DEMO_EXAMPLES"),
+        "demo": ("demo", "EXAMPLES"),
         "doctor": ("doctor", "EXAMPLES"),
         "reproduce": ("reproduce", "EXAMPLES"),
-        "bench": ("demo", "BENCH_EXAMPLES"),
+        "bench": ("bench", "EXAMPLES"),
     },
 }
 """The commands in groups, as help shows them: each with its module in this package, where a function has its

@@ -1,17 +1,16 @@
 """`meshwright reproduce`: the papers' evaluations, run again and compared with what they state."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from meshwright.cli.options import Json, ShowProgress
-from meshwright.cli.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from meshwright.actions.reproduce import Papers
     from meshwright.experiments import Reproduction
 
 EXAMPLES = (
@@ -61,22 +60,20 @@ def reproduce(
     The folder gets the results as Parquet, the figures, and two pages with every claim: reproduction.html and
     reproduction.md. A stopped run continues where it was. The exit code is 0 whatever the verdicts are.
     """
+    from meshwright.actions.reproduce import list_papers
+    from meshwright.actions.reproduce import reproduce as run
     from meshwright.cli import output
-    from meshwright.cli.progress_bar import CELLS
-    from meshwright.errors import InputError
+    from meshwright.cli.progress_bar import CELLS, ProgressBar
 
     if key == "list":
-        _list(json)
+        known = list_papers()
+        output.answer_json(known.to_dict()) if json else output.answer(_list(known))
         return
-    if out is None:
-        raise InputError("no folder for the results: add --out DIR")
     graphs = _named_graphs(graph or [])
-    from meshwright.experiments import reproduce as run
-
-    with ProgressBar(f"reproduce {key}", CELLS, forced=progress) as drawing:
-        made = run(key, out, full=full, graphs=graphs, jobs=jobs or os.cpu_count() or 1, progress=drawing)
+    with ProgressBar(f"reproduce {key}", CELLS, forced=progress) as bar:
+        made = run(key, out, full=full, graphs=graphs, jobs=jobs, progress=bar)
     if json:
-        output.answer_json(made.to_json())
+        output.answer_json(made.to_dict())
     else:
         output.answer(_table(made), _summary(made), f"page: {made.page}")
 
@@ -96,36 +93,21 @@ def _named_graphs(given: list[str]) -> dict[str, str]:
     return graphs
 
 
-def _list(json: bool) -> None:
-    """Print the papers, their figures, and how many cells each has."""
+def _list(known: "Papers") -> "Table":
+    """Return the papers, their figures, and how many cells each has."""
     from rich.table import Table
 
-    from meshwright.cli import output
-    from meshwright.experiments.paper import papers
-
-    known = papers().values()
-    if json:
-        document = [
-            {
-                "key": paper.key,
-                "title": paper.title,
-                "figures": [{"key": figure.key, "title": figure.title} for figure in paper.figures],
-            }
-            for paper in known
-        ]
-        output.answer_json({"papers": document})
-        return
     table = Table(box=None, pad_edge=False)
     for name in ("key", "title"):
         table.add_column(name, overflow="fold")
     for name in ("quick cells", "full cells"):
         table.add_column(name, justify="right")
-    for paper in known:
+    for paper in known.papers:
         table.add_row(paper.key, f"{paper.title}. {paper.authors}")
         for figure in paper.figures:
             sizes = [len(paper.source(figure).cases(full=full)) for full in (False, True)]
             table.add_row(f"  {paper.key}/{figure.key}", figure.title, *(f"{size:,}" for size in sizes))
-    output.answer(table)
+    return table
 
 
 def _table(made: "Reproduction") -> "Table":

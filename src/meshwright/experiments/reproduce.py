@@ -73,7 +73,7 @@ class Reproduction:
         found = Counter(check.verdict for check in self.checks)
         return {"claims": len(self.checks), **{verdict: found[verdict] for verdict in VERDICTS}}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the counts and all checks as a JSON document."""
         return {**self.counts, "checks": [asdict(check) for check in self.checks]}
 
@@ -147,7 +147,7 @@ def reproduce(
     page = write_pages(out, sections, provenance)
     made = Reproduction(checks, out, page, len(missing), provenance)
     with writing(out):
-        write_header(out, REPRODUCTION, {**asdict(provenance), **made.to_json()})
+        write_header(out, REPRODUCTION, {**asdict(provenance), **made.to_dict()})
     return made
 
 
