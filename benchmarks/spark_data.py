@@ -32,7 +32,7 @@ from meshwright.interest import Interest
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.dataset.profile import HOT_TOPICS, SAMPLED_NODES, Distribution, Profile, profile
 from meshwright.pipeline.dataset.subscriptions import subscriptions
-from meshwright.pipeline.session.session import session
+from meshwright.pipeline.session.start import session
 from meshwright.store.datasets import read_dataset
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ import sys
 from benchmarks.resources import memory, peak_memory
 from benchmarks.spark_data import HEAP, MASTER, java_process
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.session.session import session
+from meshwright.pipeline.session.start import session
 ingest(session(MASTER, conf=HEAP), [sys.argv[1]], sys.argv[2])
 print(peak_memory(), memory("VmHWM", java_process()))
 """

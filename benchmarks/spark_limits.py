@@ -29,9 +29,9 @@ from meshwright.pipeline.dataset.profile import profile
 from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import subscriptions
+from meshwright.pipeline.plans.sharded_verify import verify_on_cluster
 from meshwright.pipeline.readers.formats import Publications
-from meshwright.pipeline.session.session import session
-from meshwright.pipeline.sharded_verify import verify_on_cluster
+from meshwright.pipeline.session.start import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,8 +19,8 @@ from benchmarks.resources import peak_memory, record_wall_time
 from meshwright.greedy import grow, rules
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import subscriptions
-from meshwright.pipeline.session.session import session
-from meshwright.pipeline.sharded_verify import examine_on_cluster
+from meshwright.pipeline.plans.sharded_verify import examine_on_cluster
+from meshwright.pipeline.session.start import session
 from meshwright.store.datasets import write_dataset
 from meshwright.verify.overlay_check import ShardFindings, ShardTask, examine_shard
 

@@ -90,7 +90,7 @@ def spark() -> Iterator[SparkSession]:
 
     Java compiles quickly rather than well, because each query runs once, on few rows: half the time.
     """
-    from meshwright.pipeline.session.session import session
+    from meshwright.pipeline.session.start import session
 
     started = session("local[2]", conf=SPARK)
     yield started

@@ -11,7 +11,7 @@ import pytest
 from meshwright import Interest
 from meshwright.pipeline.dataset.ingest import Outcome
 from meshwright.pipeline.dataset.sample import Sample
-from meshwright.pipeline.follow_files import BatchOutcome
+from meshwright.pipeline.follow.folder import BatchOutcome
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.store.dataset_parts import QUARANTINE
 from meshwright.store.datasets import write_dataset
@@ -46,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
         return OUTCOME
 
     monkeypatch.setattr("meshwright.pipeline.dataset.ingest.ingest", ingest)
-    monkeypatch.setattr("meshwright.pipeline.readers.reading.check_headers", lambda *_: None)
+    monkeypatch.setattr("meshwright.pipeline.readers.shares.check_headers", lambda *_: None)
     return found
 
 
@@ -105,7 +105,7 @@ def test_follow_reports_batches_and_their_sums(tmp_path: Path, monkeypatch: pyte
         for number in range(2):
             report(BatchOutcome(number, 1, 1000, 700, 100, 150, 50, 40, 40 * (number + 1)))
 
-    monkeypatch.setattr("meshwright.pipeline.follow.follow", follow)
+    monkeypatch.setattr("meshwright.pipeline.follow.stream.follow", follow)
     words: list[str | Path] = ["follow", tmp_path, "--format", "csv", "--out", tmp_path / "out"]
     answer = meshwright(*words, "--once")
     assert answer.out == f"80 events from 2,000 rows written to {tmp_path / 'out' / 'events'}\n"
@@ -133,7 +133,7 @@ def test_spark_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     found: list[Any] = []
     monkeypatch.setattr(
-        "meshwright.pipeline.session.session.session", lambda *given, **more: found.append((given, more))
+        "meshwright.pipeline.session.start.session", lambda *given, **more: found.append((given, more))
     )
     from meshwright.actions.spark import SparkOptions
     from meshwright.errors import InputError

@@ -14,10 +14,10 @@ from typing import Any
 
 import meshwright as mw
 from meshwright.greedy import rules
-from meshwright.pipeline.planning.divide import divide
-from meshwright.pipeline.planning.parts import plan_in_parts
-from meshwright.pipeline.session.session import session
-from meshwright.pipeline.sharded_verify import verify_on_cluster
+from meshwright.pipeline.plans.divide import divide
+from meshwright.pipeline.plans.parts import plan_in_parts
+from meshwright.pipeline.plans.sharded_verify import verify_on_cluster
+from meshwright.pipeline.session.start import session
 from meshwright.workloads import unif
 
 

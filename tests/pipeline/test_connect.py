@@ -22,7 +22,7 @@ from connect_service import service
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
 from meshwright.pipeline.session.cluster import check_version, connect
 from meshwright.pipeline.session.failures import translate_error
-from meshwright.pipeline.session.session import session
+from meshwright.pipeline.session.start import session
 from meshwright.store.datasets import write_dataset
 from meshwright.workloads import unif
 from pipeline.cluster_program import expectation
@@ -202,7 +202,7 @@ def test_what_a_service_refuses(remote: str, source: Path, tmp_path: Path) -> No
 SESSIONS = """
 import sys
 from meshwright.errors import InputError
-from meshwright.pipeline.session.session import session
+from meshwright.pipeline.session.start import session
 first = session(conf={"spark.sql.shuffle.partitions": "5"})
 assert session(sys.argv[1] + "/;user_id=x") is first
 assert first.conf.get("spark.sql.shuffle.partitions") == "5"
@@ -224,7 +224,7 @@ def test_a_running_session_is_reused(remote: str) -> None:
 @pytest.fixture
 def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Act as if no session runs in this process."""
-    monkeypatch.setattr("meshwright.pipeline.session.session._running_session", lambda master: None)
+    monkeypatch.setattr("meshwright.pipeline.session.start._running_session", lambda master: None)
 
 
 @pytest.mark.usefixtures("no_session")

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.pipeline import follow as following
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.event_batches import Node, Row, apply_to_nodes
-from meshwright.pipeline.follow import follow
-from meshwright.pipeline.follow_files import BatchOutcome, outcome_file, write_lines
+from meshwright.pipeline.follow import stream as following
+from meshwright.pipeline.follow.events import Node, Row, apply_to_nodes
+from meshwright.pipeline.follow.folder import BatchOutcome, outcome_file, write_lines
+from meshwright.pipeline.follow.stream import follow
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.store.datasets import write_dataset
 from standalone import wait
@@ -224,9 +224,9 @@ def test_empty_and_old_files(spark: SparkSession, tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from meshwright.pipeline import follow as following
+from meshwright.pipeline.follow import stream as following
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.session.session import session
+from meshwright.pipeline.session.start import session
 
 def dying(real):
     def die(records, target, *more):
@@ -337,9 +337,9 @@ def test_unsubscribes_are_forgotten() -> None:
 
 FOLLOW = """
 import sys
-from meshwright.pipeline.follow import follow
+from meshwright.pipeline.follow.stream import follow
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.session.session import session
+from meshwright.pipeline.session.start import session
 
 spark = session("local[2]", conf={"spark.sql.shuffle.partitions": "2"})
 follow(spark, sys.argv[1], sys.argv[2], Reading("csv"), every=0.1, max_files=1)

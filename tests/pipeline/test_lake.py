@@ -16,7 +16,7 @@ from meshwright.pipeline.dataset.profile import profile
 from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import subscriptions
-from meshwright.pipeline.sharded_verify import verify_on_cluster
+from meshwright.pipeline.plans.sharded_verify import verify_on_cluster
 from meshwright.store.plans import write_plan
 from meshwright.store.traffic import read_traffic
 

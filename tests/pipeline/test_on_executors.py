@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from meshwright.errors import ClusterError, InputError
-from meshwright.pipeline.event_batches import RESULT, STATE, apply_to_nodes
-from meshwright.pipeline.flow import arrow_schema
-from meshwright.pipeline.follow_files import read_shares, write_json_lines
+from meshwright.pipeline.dataflow import arrow_schema
+from meshwright.pipeline.follow.events import RESULT, STATE, apply_to_nodes
+from meshwright.pipeline.follow.folder import read_shares, write_json_lines
+from meshwright.pipeline.follow.row_frames import SCHEMA, _read, lines_before
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.readers.row_frames import SCHEMA, _read, lines_before
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.session.cluster import _relevant_line, check_workers
-from meshwright.pipeline.session.session import _java_message, _startup_error, user_settings
+from meshwright.pipeline.session.start import _java_message, _startup_error, user_settings
 
 
 def numbers(*given: int) -> Any:

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.pipeline.dataset import blocks, numbering, relation
+from meshwright.pipeline.dataflow import LocalFlow, arrow_schema
+from meshwright.pipeline.dataset import blocks, name_ranks, relation
 from meshwright.pipeline.dataset.blocks import BLOCK, make_blocks
 from meshwright.pipeline.dataset.ingest import Found, count_rows, relate_found, write_found
-from meshwright.pipeline.dataset.numbering import find_parts
+from meshwright.pipeline.dataset.name_ranks import find_parts
 from meshwright.pipeline.dataset.relation import fold_events
-from meshwright.pipeline.flow import LocalFlow, arrow_schema
 from meshwright.pipeline.readers.fields import why_unusable
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, make_rows
@@ -96,7 +96,7 @@ def test_a_relation_is_what_events_leave(
     out = tmp_path_factory.mktemp("relation") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "ROWS_IN_A_PART", 3)
-        patch.setattr(numbering, "BYTES_IN_A_PART", 40)
+        patch.setattr(name_ranks, "BYTES_IN_A_PART", 40)
         found = Found(blocks_of(given, cuts), ["/p/a.csv"])
         reading = Reading("csv", as_of=None if as_of is None else float(as_of))
         made = relate_found(found, reading, cores=cores)

@@ -19,7 +19,7 @@ from meshwright.errors import ClusterError, FormatError, InputError, MissingDepe
 from meshwright.pipeline.session import java
 from meshwright.pipeline.session.cluster import _addresses, check_master, check_reachable, check_workers
 from meshwright.pipeline.session.failures import translate_error
-from meshwright.pipeline.session.session import _defaults, session
+from meshwright.pipeline.session.start import _defaults, session
 from standalone import standalone
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def test_valid_masters(master: str) -> None:
 
 def test_the_memory_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a cluster it is fixed; on this machine it is half of the memory, as executors live there too."""
-    monkeypatch.setattr("meshwright.pipeline.session.session._memory_gibibytes", lambda: 24)
+    monkeypatch.setattr("meshwright.pipeline.session.start._memory_gibibytes", lambda: 24)
     assert _defaults("spark://head:7077")["spark.driver.memory"] == "2g"
     assert _defaults("local[2]")["spark.driver.memory"] == "12g"
 
@@ -194,7 +194,7 @@ def test_spark_runs_with_java_hidden(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": without_java(tmp_path / "bin")}
     environment.pop("JAVA_HOME", None)
     program = (
-        "from meshwright.pipeline.session.session import session; "
+        "from meshwright.pipeline.session.start import session; "
         "from meshwright.pipeline.session.cluster import check_workers; "
         "spark = session('local[1]'); check_workers(spark); print(spark.range(5).count()); "
         "print(spark._jvm.System.getProperty('java.version'))"
@@ -213,7 +213,7 @@ def test_workers_with_an_unsuitable_python(tmp_path: Path) -> None:
     with standalone(tmp_path, workers=1) as cluster:
         program = (
             "from meshwright.errors import ClusterError\n"
-            "from meshwright.pipeline.session.session import session\n"
+            "from meshwright.pipeline.session.start import session\n"
             f"try: session({cluster.master!r}, conf={{'spark.driver.host': '127.0.0.1'}})\n"
             "except ClusterError as error: print(error)"
         )
@@ -236,7 +236,7 @@ def test_a_server_that_is_not_a_master(tmp_path: Path) -> None:
         master = f"spark://127.0.0.1:{server.getsockname()[1]}"
         program = (
             "from meshwright.errors import ClusterError\n"
-            "from meshwright.pipeline.session.session import session\n"
+            "from meshwright.pipeline.session.start import session\n"
             f"try: session({master!r})\nexcept ClusterError as error: print(error)"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
@@ -250,7 +250,7 @@ def test_a_server_that_is_not_a_master(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_interrupt_while_java_starts_leaves_no_process() -> None:
     """Ctrl-C right after Spark's Java starts ends both processes."""
-    program = "from meshwright.pipeline.session.session import session; session('local[1]')"
+    program = "from meshwright.pipeline.session.start import session; session('local[1]')"
     running = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     started: list[str] = []
@@ -273,9 +273,9 @@ def test_a_java_that_ends_during_a_job_gives_one_line() -> None:
     """If Java is gone, as it is without memory, the error says what helps, also while caches are freed."""
     program = (
         "import os, signal\n"
-        "from meshwright.pipeline.flow import numbers\n"
+        "from meshwright.pipeline.dataflow import numbers\n"
         "from meshwright.pipeline.session.failures import spark_errors\n"
-        "from meshwright.pipeline.session.session import session\n"
+        "from meshwright.pipeline.session.start import session\n"
         "spark = session('local[1]')\n"
         "kept = numbers(spark, 1).map(lambda batches: batches, 'id long').keep()\n"
         "with spark_errors():\n"

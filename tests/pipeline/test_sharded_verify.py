@@ -19,8 +19,8 @@ from meshwright.filters import FilterChoice, plan_filters
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
-from meshwright.pipeline.plan_edges import read_links
-from meshwright.pipeline.sharded_verify import examine_links, examine_on_cluster, verify_on_cluster
+from meshwright.pipeline.plans.links import read_links
+from meshwright.pipeline.plans.sharded_verify import examine_links, examine_on_cluster, verify_on_cluster
 from meshwright.store import dataset_parts
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plan_check import verify_stored_plan

@@ -15,7 +15,7 @@ from meshwright import load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.formats import FORMATS, Reading, check_packing
-from meshwright.pipeline.readers.reading import cut_shares
+from meshwright.pipeline.readers.shares import cut_shares
 from meshwright.pipeline.readers.sources import (
     SourceFile,
     Stretch,

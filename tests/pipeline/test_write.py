@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.errors import OutputError
+from meshwright.pipeline.dataflow import make_batch
 from meshwright.pipeline.dataset import write
 from meshwright.pipeline.dataset.blocks import ASIDE, pack, pack_names, unpack, unpack_names
 from meshwright.pipeline.dataset.write import Aside, Target, cut_names, cut_pieces, cut_records, id_ranges
-from meshwright.pipeline.flow import make_batch
 from meshwright.store.dataset_parts import new_part
 
 WIDTH = 3

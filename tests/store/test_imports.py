@@ -12,13 +12,13 @@ HEAVY = ("numba", "scipy", "pandas", "pyspark", "networkx", "matplotlib")
 
 
 def test_store_and_pipeline_import_nothing_heavy() -> None:
-    """Every module of `store` and of `pipeline`, except planning, can be imported without a heavy package."""
+    """Modules of `store` and `pipeline`, except planning in parts, import without a heavy package."""
     root = Path(meshwright.__file__).parent
     names = [
         ".".join(("meshwright", *file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
         for room in ("store", "pipeline")
         for file in sorted((root / room).rglob("*.py"))
-        if "planning" not in file.parts
+        if "plans" not in file.parts or file.stem in ("links", "sharded_verify")
     ]
     assert len(names) > 30
     program = (

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright import Interest, Overlay, measure
-from meshwright.pipeline import sharded_verify
 from meshwright.pipeline.dataset.subscriptions import from_interest
+from meshwright.pipeline.plans import sharded_verify
 from meshwright.verify import verify_overlay
 from meshwright.verify.overlay_check import ShardTask, examine_shard
 from strategies import overlays

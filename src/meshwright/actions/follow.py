@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright.actions.spark import SparkOptions
 
 if TYPE_CHECKING:
-    from meshwright.pipeline.follow_files import BatchOutcome
+    from meshwright.pipeline.follow.folder import BatchOutcome
     from meshwright.pipeline.readers.formats import Reading
     from meshwright.progress import Progress
 
@@ -68,7 +68,7 @@ def follow(
 
     `report` is called after each batch. An interrupted or killed run continues where it stopped.
     """
-    from meshwright.pipeline import follow as pipeline
+    from meshwright.pipeline.follow import stream as pipeline
 
     watch = watch or Watch()
     done: list[BatchOutcome] = []

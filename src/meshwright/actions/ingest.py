@@ -72,7 +72,7 @@ def ingest(
         A callback for the progress.
     """
     from meshwright.pipeline.dataset import ingest as pipeline
-    from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
+    from meshwright.pipeline.readers.shares import CHECKED_HEADERS, check_headers, fits_here
     from meshwright.pipeline.readers.sources import list_files
 
     spark, reading = spark or SparkOptions(), _read_as_of(reading or Reading(), as_of)

@@ -11,7 +11,7 @@ from meshwright.errors import InputError
 from meshwright.progress import announce_phase
 
 if TYPE_CHECKING:
-    from meshwright.pipeline.session.session import Session
+    from meshwright.pipeline.session.start import Session
     from meshwright.progress import Progress
 
 
@@ -29,7 +29,7 @@ class SparkOptions:
     @property
     def wanted(self) -> bool:
         """Whether the user asks for Spark: by an option, a variable, or the settings of Spark."""
-        from meshwright.pipeline.session.session import user_settings
+        from meshwright.pipeline.session.start import user_settings
 
         given = self.master is not None or bool(self.conf) or "SPARK_REMOTE" in os.environ
         return given or "spark.master" in user_settings()
@@ -59,7 +59,7 @@ class SparkOptions:
 
     def open(self, progress: Progress | None = None) -> Session:
         """Return the Spark session of this process, or start one."""
-        from meshwright.pipeline.session.session import session
+        from meshwright.pipeline.session.start import session
 
         settings = self.settings()
         announce_phase(progress, "starting Spark")

@@ -50,7 +50,7 @@ def sum_traffic(
     """
     from meshwright.pipeline.dataset import publications as pipeline
     from meshwright.pipeline.dataset.ingest import TooManyBadError
-    from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
+    from meshwright.pipeline.readers.shares import CHECKED_HEADERS, check_headers, fits_here
     from meshwright.pipeline.readers.sources import list_files
 
     spark, asked = spark or SparkOptions(), asked or Publications()

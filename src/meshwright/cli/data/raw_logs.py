@@ -27,7 +27,7 @@ from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.pipeline.dataset.ingest import Outcome
-    from meshwright.pipeline.follow_files import BatchOutcome
+    from meshwright.pipeline.follow.folder import BatchOutcome
 
 SHOWN_REASONS = 5
 

@@ -10,7 +10,7 @@ from meshwright.cli.progress_bar import ProgressBar
 if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter
     from meshwright.interest import Interest
-    from meshwright.pipeline.planning.parts import PlanInParts
+    from meshwright.pipeline.plans.parts import PlanInParts
 
 DRIVER: dict[str, object] = {
     "way": "driver",
@@ -32,7 +32,7 @@ def check_on_spark(
     """Refuse options that do not work on Spark, before any long work."""
     from meshwright.actions.spark import SparkOptions
     from meshwright.errors import InputError
-    from meshwright.pipeline.planning.parts import check_parts
+    from meshwright.pipeline.plans.parts import check_parts
 
     SparkOptions(conf=conf or ()).settings()  # the session may not be needed, and then nobody reads them
     if parts is None:
@@ -60,7 +60,7 @@ def make_in_parts(
     """Plan in parts on Spark, with progress on stderr."""
     from meshwright.actions.spark import SparkOptions
     from meshwright.designs.registry import find
-    from meshwright.pipeline.planning.parts import plan_in_parts
+    from meshwright.pipeline.plans.parts import plan_in_parts
 
     with ProgressBar(find(algorithm).title, forced=progress) as drawing:
         return plan_in_parts(

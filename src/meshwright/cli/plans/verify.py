@@ -102,7 +102,7 @@ def _on_spark(
     from meshwright.cli.plans import design_runs
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
-    from meshwright.pipeline.sharded_verify import verify_on_cluster
+    from meshwright.pipeline.plans.sharded_verify import verify_on_cluster
     from meshwright.store.plans import open_plan
 
     open_plan(plan)  # reject a bad plan, and a wrong path, before Spark starts

@@ -21,18 +21,18 @@ import pyarrow as pa
 
 from meshwright.errors import InputError, first_five
 from meshwright.fingerprint import name_buffers
-from meshwright.pipeline.flow import Flow, SparkFlow, make_batch, numbers
+from meshwright.pipeline.dataflow import Flow, SparkFlow, make_batch, numbers
 from meshwright.pipeline.readers.formats import TABLE
 from meshwright.pipeline.readers.parquet_files import batch_rows, check_types
-from meshwright.pipeline.readers.reading import brokers_of, choose_topics, read_share
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, column_roles
+from meshwright.pipeline.readers.shares import brokers_of, choose_topics, read_share
 from meshwright.pipeline.readers.sources import Stretch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.readers.formats import Reading
     from meshwright.pipeline.readers.sources import SourceFile
 

@@ -26,12 +26,12 @@ from meshwright.files.header import DATASET, write_header
 from meshwright.formatting import counted, percentage
 from meshwright.names import MQTT
 from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
-from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
+from meshwright.pipeline.dataset.name_ranks import choose_cuts, number_names
 from meshwright.pipeline.dataset.relation import Relation, drop_unused, relate
 from meshwright.pipeline.dataset.write import Aside, first_records, write_parts
 from meshwright.pipeline.readers.broker_pages import choose_nodes
 from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, TABLE, Reading
-from meshwright.pipeline.readers.reading import EXCLUDED, cut_shares
+from meshwright.pipeline.readers.shares import EXCLUDED, cut_shares
 from meshwright.pipeline.readers.sources import (
     check_unchanged,
     compressed_sizes,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from meshwright.pipeline.flow import Flow
+    from meshwright.pipeline.dataflow import Flow
     from meshwright.progress import Progress
 
 MOST_BAD = 0.1

@@ -16,17 +16,17 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, to_numpy
 from meshwright.files.urls import files_in
+from meshwright.pipeline.dataflow import Flow, make_batch, numbers
 from meshwright.pipeline.dataset.blocks import pack, pack_names, sample_names, unpack, unpack_names
-from meshwright.pipeline.dataset.numbering import BYTES_IN_A_PART, find_parts, name_slices
+from meshwright.pipeline.dataset.name_ranks import BYTES_IN_A_PART, find_parts, name_slices
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
-from meshwright.pipeline.flow import Flow, make_batch, numbers
 from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
 
 ASKED = "share long, names binary, samples binary, size long"
 """Names in shares, and some of them as samples."""

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
 from meshwright.files.urls import inside
+from meshwright.pipeline.dataflow import Flow, make_batch, numbers
 from meshwright.pipeline.dataset.name_ids import (
     ASKED,
     find_ids,
@@ -26,7 +27,6 @@ from meshwright.pipeline.dataset.name_ids import (
     read_named,
 )
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
-from meshwright.pipeline.flow import Flow, make_batch, numbers
 from meshwright.pipeline.session.cluster import tasks_at_once
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from meshwright.interest import Interest
+    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.dataset.subscriptions import Subscriptions
-    from meshwright.pipeline.flow import Batches
 
 OF_TOPIC = "share long, shared long, nodes binary"
 """By row group of topics: how many are nodes too, and for each the node of its name, or −1."""

@@ -13,8 +13,8 @@ import numpy as np
 from meshwright.errors import FormatError, InputError
 from meshwright.formatting import counted, percentage
 from meshwright.interest import Interest
+from meshwright.pipeline.dataflow import make_batch
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
-from meshwright.pipeline.flow import make_batch
 from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
 
 SAMPLED_NODES = 2000
 """The overlap of nodes is measured on a random sample of this size."""

@@ -25,11 +25,11 @@ from meshwright.files.header import TRAFFIC, write_header
 from meshwright.formatting import counted
 from meshwright.pipeline.dataset.blocks import read_blocks
 from meshwright.pipeline.dataset.ingest import MOST_BAD, Found, check_share
-from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
+from meshwright.pipeline.dataset.name_ranks import choose_cuts, number_names
 from meshwright.pipeline.dataset.traffic_sums import sum_messages, write_sums
 from meshwright.pipeline.readers.formats import Publications
-from meshwright.pipeline.readers.reading import cut_shares
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, refuse_rows
+from meshwright.pipeline.readers.shares import cut_shares
 from meshwright.pipeline.readers.sources import (
     check_unchanged,
     compressed_sizes,

@@ -17,16 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError
+from meshwright.pipeline.dataflow import Flow, make_batch
 from meshwright.pipeline.dataset.blocks import unpack_names
-from meshwright.pipeline.dataset.numbering import NUMBERED, Numbered, count_parts, slice_names
-from meshwright.pipeline.flow import Flow, make_batch
+from meshwright.pipeline.dataset.name_ranks import NUMBERED, Numbered, count_parts, slice_names
 from meshwright.pipeline.readers.rows import NO_SEQUENCE
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
 
 ROWS_IN_A_PART = 1 << 20
 """One task sorts about this many rows."""

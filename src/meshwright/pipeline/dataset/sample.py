@@ -19,16 +19,16 @@ import pyarrow as pa
 
 from meshwright.errors import InputError
 from meshwright.interest import Interest
+from meshwright.pipeline.dataflow import Flow, make_batch
 from meshwright.pipeline.dataset.people import Names, People, RemotePeople
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
-from meshwright.pipeline.flow import Flow, make_batch
 from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
 
 RANDOM_SEEDS = 3
 IDS = "ids binary"

@@ -18,7 +18,7 @@ from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, read_record
 from meshwright.files.urls import files_in, inside, local_copy, local_path
 from meshwright.interest import Interest, unchecked_interest
-from meshwright.pipeline.flow import Flow, make_batch, numbers, send
+from meshwright.pipeline.dataflow import Flow, make_batch, numbers, send
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.datasets import DatasetHeader
 from meshwright.store.interest_files import load_interest
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from meshwright.arrays import Ids
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
     from meshwright.store.interest_files import Columns
 
 GROUP = "nodes binary, topics binary"

@@ -22,12 +22,12 @@ import pyarrow as pa
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, OutputError
 from meshwright.fingerprint import NAMES_IN_A_PART, name_buffers, nodes_in_a_part
+from meshwright.pipeline.dataflow import Flow, make_batch
 from meshwright.pipeline.dataset.blocks import pack_names, unpack, unpack_names
-from meshwright.pipeline.dataset.numbering import name_slices
+from meshwright.pipeline.dataset.name_ranks import name_slices
 from meshwright.pipeline.dataset.relation import cell_array, key_blocks, rows_by
 from meshwright.pipeline.dataset.write import PIECES as RECORDS
 from meshwright.pipeline.dataset.write import RECORDS_IN_A_PART, Aside, Target, cut_records, id_ranges
-from meshwright.pipeline.flow import Flow, make_batch
 from meshwright.pipeline.readers.rows import NO_SEQUENCE
 from meshwright.store.dataset_parts import BYTES_AT_ONCE, has_part, new_part
 from meshwright.store.tables import ROWS_AT_ONCE
@@ -36,8 +36,8 @@ from meshwright.store.traffic import CHANNELS, RATES, TABLES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.pipeline.dataset.numbering import Numbered
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
+    from meshwright.pipeline.dataset.name_ranks import Numbered
 
 COUNTS = ("messages", "bytes")
 SUMS = "part int, keys binary, given long, messages binary, bytes binary"

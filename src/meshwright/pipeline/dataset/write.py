@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from meshwright.errors import OutputError
 from meshwright.fingerprint import KINDS, fold_digests, part_sizes
+from meshwright.pipeline.dataflow import Flow, make_batch
 from meshwright.pipeline.dataset.blocks import pack, pack_names, unpack, unpack_names
-from meshwright.pipeline.flow import Flow, make_batch
 from meshwright.store.dataset_parts import QUARANTINE, has_part, new_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.dataset.relation import Relation
-    from meshwright.pipeline.flow import Batches
 
 RECORDS_IN_A_PART = 1 << 20
 """A part of the quarantine has this many records."""

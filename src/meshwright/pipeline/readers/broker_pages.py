@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import FormatError, first_five
-from meshwright.pipeline.flow import arrow_schema, numbers
+from meshwright.pipeline.dataflow import arrow_schema, numbers
 from meshwright.pipeline.readers.broker_names import is_filter, is_private, log_files, topic_of
 from meshwright.pipeline.readers.fields import INVALID_FILTER, MISSING, why_unusable
 from meshwright.pipeline.readers.rows import Bad, Rows, make_rows
@@ -25,7 +25,7 @@ from meshwright.pipeline.readers.text import open_text
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.readers.formats import Reading
     from meshwright.pipeline.readers.sources import SourceFile, Stretch
 

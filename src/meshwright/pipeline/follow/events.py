@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
 
 
 Stamp: TypeAlias = tuple[Any, ...]

@@ -19,11 +19,11 @@ from meshwright.errors import first_five
 from meshwright.files.header import damaged
 from meshwright.measure.adjacency import Degrees
 from meshwright.measure.connectivity import Components, WeakTopics
+from meshwright.pipeline.dataflow import make_batch
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.pipeline.dataset.write import id_ranges
-from meshwright.pipeline.flow import make_batch
-from meshwright.pipeline.plan_edges import Links, count_degrees, read_links, send_links
+from meshwright.pipeline.plans.links import Links, count_degrees, read_links, send_links
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.overlay import Overlay
+    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.dataset.subscriptions import Subscriptions
-    from meshwright.pipeline.flow import Batches
     from meshwright.progress import Progress
     from meshwright.store.plans import StoredPlan
     from meshwright.verify import PlanReport

@@ -28,8 +28,8 @@ from meshwright.files.places import names_in, read_text, write_text
 from meshwright.files.remote import check_bucket
 from meshwright.files.urls import file_system, inside, local_path
 from meshwright.pipeline.dataset.subscriptions import require_dataset
-from meshwright.pipeline.event_batches import apply_batch, latest_states
-from meshwright.pipeline.follow_files import (
+from meshwright.pipeline.follow.events import apply_batch, latest_states
+from meshwright.pipeline.follow.folder import (
     BatchOutcome,
     Progress,
     batch_name,
@@ -45,8 +45,8 @@ from meshwright.pipeline.follow_files import (
     write_record,
     write_state,
 )
+from meshwright.pipeline.follow.row_frames import quarantine_frame, read_rows
 from meshwright.pipeline.readers.formats import ROW_FORMATS, Reading
-from meshwright.pipeline.readers.row_frames import quarantine_frame, read_rows
 from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.interest import Interest, unchecked_interest
 from meshwright.jit.announce import working_seconds
-from meshwright.pipeline.flow import make_batch, send
-from meshwright.pipeline.planning.divide import Loss, Part, divide, loss, solve
+from meshwright.pipeline.dataflow import make_batch, send
+from meshwright.pipeline.plans.divide import Loss, Part, divide, loss, solve
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from meshwright.designs.plan import Parameter
     from meshwright.greedy.rules import Rule
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
     from meshwright.progress import Progress
 
 RULES: dict[str, Callable[..., Rule]] = {

@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.errors import InputError
+from meshwright.pipeline.dataflow import Flow, make_batch
 from meshwright.pipeline.dataset.blocks import KINDS, pack_names, unpack, unpack_names
-from meshwright.pipeline.flow import Flow, make_batch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
 
 BYTES_IN_A_PART = 1 << 26
 """One task sorts about this many bytes of names, counted once for each block that has them."""

@@ -22,8 +22,8 @@ from meshwright.files.places import (
     write_text,
 )
 from meshwright.files.urls import files_in, inside, local_path
-from meshwright.pipeline.event_batches import FIRST, STAMP, STATE
-from meshwright.pipeline.flow import arrow_schema
+from meshwright.pipeline.dataflow import arrow_schema
+from meshwright.pipeline.follow.events import FIRST, STAMP, STATE
 from meshwright.pipeline.readers.sources import SourceFile, list_files
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.store.tables import open_parquet
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from meshwright.pipeline.flow import Batches
+    from meshwright.pipeline.dataflow import Batches
 
 
 @dataclass(frozen=True)

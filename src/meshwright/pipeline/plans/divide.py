@@ -72,7 +72,7 @@ def restrict(interest: Interest, nodes: NDArray[Any]) -> Interest:
 
 def representatives(interest: Interest, coverage: int) -> Ids:
     """Return few nodes that cover each topic `coverage` times, or as often as it has subscribers."""
-    from meshwright.pipeline.planning.set_cover import cover
+    from meshwright.pipeline.plans.set_cover import cover
 
     subscribers = np.bincount(interest.node_topics, minlength=interest.num_topics)
     demand = np.minimum(subscribers, coverage).astype(np.int32)

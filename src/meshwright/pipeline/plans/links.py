@@ -17,10 +17,10 @@ from meshwright.arrow import to_numpy
 from meshwright.errors import first_five
 from meshwright.files.header import damaged
 from meshwright.files.urls import inside, local_path
+from meshwright.pipeline.dataflow import Flow, make_batch, numbers, send
 from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_names
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
-from meshwright.pipeline.flow import Flow, make_batch, numbers, send
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.store.plan_parts import EDGES, EDGES_FILE
 from meshwright.store.tables import open_parquet
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from meshwright.overlay import Overlay
+    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.dataset.subscriptions import Subscriptions
-    from meshwright.pipeline.flow import Batches
     from meshwright.store.plans import StoredPlan
 
 LINKS = "first long, u binary, v binary, stated binary"

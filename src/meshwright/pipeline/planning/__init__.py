@@ -1,1 +1,0 @@
-"""Planning in parts on Spark: divide and conquer."""

@@ -1,0 +1,1 @@
+"""Plans on executors: made in parts, and verified."""
