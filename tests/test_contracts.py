@@ -36,6 +36,7 @@ CHECKED = "Plans are checked by code other than that which made them"
 CONTENT = "Content-based rooms do not know topic-based ones"
 TOPICS = "Topic-based rooms do not know content-based ones"
 PROCESSES = "Only brokers start processes, and the pipeline to find Java"
+COMMANDS = "The command line decides nothing: it imports actions and what prints"
 OFFENCES = [
     Offence(LAYERS, "errors.py", "import meshwright.arrays", "meshwright.errors -> meshwright.arrays"),
     Offence(LAYERS, "store/plans.py", "import meshwright.cli", "meshwright.store.plans -> meshwright.cli"),
@@ -73,6 +74,9 @@ OFFENCES = [
     Offence(CONTENT, "content/model/space.py", "import meshwright.interest", "space -> meshwright.interest"),
     Offence(TOPICS, "routes/trees.py", "import meshwright.content", "routes.trees -> meshwright.content"),
     Offence(
+        COMMANDS, "cli/output.py", "import meshwright.store.trees", "cli.output -> meshwright.store.trees"
+    ),
+    Offence(
         "Only jit imports numba", "greedy/engine.py", "import numba", "meshwright.greedy.engine -> numba"
     ),
     Offence("Only jit imports numba", "cli/demo.py", "import llvmlite", "meshwright.cli.demo -> llvmlite"),
@@ -90,6 +94,17 @@ OFFENCES = [
 def test_every_contract_is_broken_once() -> None:
     """A contract that nobody has seen fail may promise nothing."""
     assert sorted({offence.contract for offence in OFFENCES}) == sorted(CONTRACTS)
+
+
+def test_the_command_line_may_import_five_rooms_only() -> None:
+    """Its contract forbids every other room: a new one must be on the list."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (forbidden,) = (each["forbidden_modules"] for each in settings if each["name"] == COMMANDS)
+    rooms = {
+        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    allowed = {"actions", "cli", "errors", "formatting", "progress", "report", "__init__", "__main__"}
+    assert {room.removeprefix("meshwright.") for room in forbidden} == rooms - allowed
 
 
 @pytest.fixture(scope="module", name="copy")

@@ -286,7 +286,7 @@ def plan() -> mw.Plan:
         (lambda: loose.Interest.from_scipy(5), "int is not a sparse matrix: give one of scipy"),
         (lambda: BUILT.restrict(np.array([2])), "no topics 2: give ids from 0 to 1"),
         (lambda: BUILT.restrict(np.array([-1])), "no topics -1: give ids from 0 to 1"),
-        (lambda: loose.design(HELD, "best", seconds="x", certify=True), "x seconds: give a finite number"),
+        (lambda: loose.design(HELD, "best", seconds="x", certify=True), "seconds is 'x': give a number of 0"),
         (lambda: loose.advise(HELD, seconds="x"), "x seconds: give a finite number, zero or more"),
         (lambda: loose.bounds.prices(5), "cannot make an interest from int"),
         (lambda: loose.bounds.prices(HELD, seconds="x"), "x seconds: give zero or more, or leave it out"),

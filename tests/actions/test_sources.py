@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.actions.sources import TopicChoice, group_topics, load_source
-from meshwright.designs.registry import design as design_topics
+from meshwright.designs.design import design as design_topics
 from meshwright.errors import EmptySourceError, InputError
 from terminal import meshwright
 
@@ -120,7 +120,7 @@ def test_choices_of_filters(tmp_path: Path) -> None:
     assert planned.source.topic_names.to_pylist() == ["x/#", "x/y"]
     assert planned.guessed
     with pytest.raises(InputError, match="apply to MQTT filters"):
-        load_source(file, choice=TopicChoice(kind="plain", exclude=("x/#",)))
+        load_source(file, choice=TopicChoice(topic_kind="plain", exclude=("x/#",)))
     with pytest.raises(InputError, match="published topics for --expand"):
         TopicChoice(rates=tmp_path)
 

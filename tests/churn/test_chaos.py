@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calls import crowds, examples, seeds
 from meshwright.churn import LiveOverlay, chaos
 from meshwright.churn.kernels.damage import count_damage
-from meshwright.designs.registry import design
+from meshwright.designs.design import design
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay

@@ -15,9 +15,9 @@ from calls import crowds, examples, overlay_of
 from meshwright import Interest, measure
 from meshwright.designs.advice import NEARLY_FEWEST, Tried, Wishes, _none_within, advise
 from meshwright.designs.certified import certify
+from meshwright.designs.design import design
 from meshwright.designs.front import front
 from meshwright.designs.plan import Plan
-from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 from meshwright.workloads import unif, zipf

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, triples
 from meshwright import Interest, measure
-from meshwright.designs.rings_and_stars import PASSES, cd2, cdmax, divide, link_stars
+from meshwright.designs.rings_and_stars import PASSES, cd, cdmax, divide, link_stars
 from meshwright.errors import InputError
 from meshwright.verify import verify_overlay
 from meshwright.workloads import expo, unif, zipf
@@ -73,7 +73,7 @@ def twin(interest: Interest, parts: list[Part], starts: list[int]) -> list[naive
         for part in order:
             refined.choose(part, fresh.figures[0])
     best = min((fresh, refined), key=lambda made: made.figures)
-    plain = cd2(interest)
+    plain = cd(interest, variant="density")
     if (measure.degrees(plain).maximum, len(plain)) <= best.figures:
         return [(u, v) for u, v, _ in triples(plain)]
     edges: list[naive.Edge] = []
@@ -121,7 +121,7 @@ def test_two_hops_and_no_more_degree_than_cd2(interest: Interest, k: float) -> N
     assert found.connected
     assert found.contributions_agree
     assert measure.diameters(overlay).maximum <= 2
-    assert found.degrees.maximum <= measure.degrees(cd2(interest)).maximum
+    assert found.degrees.maximum <= measure.degrees(cd(interest, variant="density")).maximum
 
 
 @given(interests(most_nodes=12, most_topics=3), st.integers(0, 12))
@@ -142,7 +142,8 @@ def test_far_lower_degrees_than_cd2(popularity: Any) -> None:
     """At 1000 nodes the maximum degree is a third below CD-ODA-II's, and with k = 4 a quarter lower still."""
     interest = popularity(1000, 100, size=10, seed=2)
     plain, stars, divided = (
-        measure.degrees(overlay).maximum for overlay in (cd2(interest), cdmax(interest), cdmax(interest, k=4))
+        measure.degrees(overlay).maximum
+        for overlay in (cd(interest, variant="density"), cdmax(interest), cdmax(interest, k=4))
     )
     assert stars < plain * 2 / 3
     assert divided < stars * 3 / 4

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import meshwright as mw
 from calls import triples
 from meshwright import measure
+from meshwright.designs.design import design
 from meshwright.designs.exact import problem, relaxation
 from meshwright.designs.exact import solve as solver
 from meshwright.designs.exact.solve import Outcome, Solution, solve
-from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from calls import overlay_of
 from meshwright import measure
+from meshwright.designs.design import design
 from meshwright.designs.existence import Existence, decisions, soc_exists, tco_exists, witnesses
 from meshwright.designs.existence.decisions import Limits
 from meshwright.designs.plan import Plan
-from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.jit.announce import Clock

@@ -9,8 +9,9 @@ import pytest
 import meshwright as mw
 from calls import triples
 from meshwright.designs.best import best
+from meshwright.designs.design import design
 from meshwright.designs.front import front
-from meshwright.designs.registry import DESIGNS, design, find
+from meshwright.designs.registry import DESIGNS, PARAMETERS, find
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
 from meshwright.greedy import grow, rules
@@ -194,3 +195,32 @@ def test_a_split_plan_is_measured_at_its_own_limit() -> None:
     assert budget.prices is not None
     assert budget.degree_proof is None
     assert both.figures["at_degree"] == 7
+
+
+@pytest.mark.parametrize(("name", "variant"), [("cd1", "weight"), ("cd2", "density")])
+def test_variants_have_the_names_of_the_paper(interest: mw.Interest, name: str, variant: str) -> None:
+    """A variant's name makes the same links as its design with that parameter, and stays in the plan."""
+    named = design(interest, name)
+    assert triples(named.overlay) == triples(design(interest, "cd", variant=variant).overlay)
+    assert (named.algorithm, named.parameters) == (name, {})
+    assert triples(named.overlay) != triples(design(interest, "cd").overlay)
+    with pytest.raises(InputError, match=f"{name} takes no parameter 'variant': leave it out, or take cd"):
+        design(interest, name, variant=variant)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_every_parameter_is_declared_with_its_values(name: str) -> None:
+    """Each belongs to a design, which says what it means, and refuses values of another type or range."""
+    declared = PARAMETERS[name]
+    assert any(name in known.parameters for known in DESIGNS.values())
+    wrong: list[Any] = ["x", True if declared.kind is not bool else 1]
+    wrong += [] if declared.least is None else [declared.least - 1, float("nan")]
+    wrong += [] if declared.most is None else [declared.most + 0.5]
+    for value in wrong:
+        with pytest.raises(InputError, match=f"^{name} is {value!r}: give "):
+            declared.check(name, value)
+
+
+def test_every_parameter_of_a_design_is_declared() -> None:
+    """All but the table of link costs have a type and a range."""
+    assert {name for known in DESIGNS.values() for name in known.parameters} == {*PARAMETERS, "costs"}

@@ -9,7 +9,7 @@ from hypothesis import given
 import naive
 from calls import triples
 from meshwright import Interest
-from meshwright.designs.registry import design
+from meshwright.designs.design import design
 from meshwright.designs.rings_and_stars import parallel_links, ring
 from meshwright.verify import verify_overlay
 from strategies import interests

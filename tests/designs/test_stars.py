@@ -16,13 +16,24 @@ from calls import Triple, crowds, examples, triples
 from meshwright import Interest, measure
 from meshwright.designs import topic_sets
 from meshwright.designs.greedy import gm
-from meshwright.designs.rings_and_stars import cd, cd1, cd2
+from meshwright.designs.rings_and_stars import cd
 from meshwright.overlay import Overlay
 from meshwright.verify import verify_overlay
 from strategies import interests
 
 Build = Callable[[Interest], Overlay]
 Shares = dict[int, int]
+
+
+def cd1(interest: Interest) -> Overlay:
+    """CD-ODA-I."""
+    return cd(interest, variant="weight")
+
+
+def cd2(interest: Interest) -> Overlay:
+    """CD-ODA-II."""
+    return cd(interest, variant="density")
+
 
 SCORES: dict[Build, Callable[[Shares], Fraction]] = {
     cd: lambda shares: Fraction(len(shares)),

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from meshwright import measure
-from meshwright.designs.registry import design
+from meshwright.designs.design import design
 from meshwright.workloads import WORKLOADS
 
 BETA = 0.2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from calls import COMPILED, RULES, crowds, examples, seeds, triples
 from meshwright import Interest
 from meshwright.costs.link_costs import LinkCosts, total_cost
-from meshwright.designs.registry import design
+from meshwright.designs.design import design
 from meshwright.errors import InputError
 from meshwright.greedy import driver, rules
 from meshwright.greedy import grow as engine

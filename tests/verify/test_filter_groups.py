@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.designs.registry import design
+from meshwright.designs.design import design
 from meshwright.filters import FilterChoice, catch_alls, covers, has_wildcard, matches, plan_filters
 from meshwright.interest import Interest
 from meshwright.store.plan_check import verify_stored_plan

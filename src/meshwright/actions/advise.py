@@ -50,8 +50,8 @@ def advise(
     [('a', 'b'), ('a', 'c')]
     """
     from meshwright.designs import advice
+    from meshwright.designs.design import design
     from meshwright.designs.front import front
-    from meshwright.designs.registry import design
 
     source = group_topics(interest)
 

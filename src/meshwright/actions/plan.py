@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from meshwright.actions.sources import group_topics
+from meshwright.designs.registry import DESIGNS, PARAMETERS, describe_parameter
 
 if TYPE_CHECKING:
     from meshwright.bounds import NodePrices, Prices
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter, Plan
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
+
+__all__ = ["DESIGNS", "PARAMETERS", "describe_parameter", "design"]
 
 
 def design(
@@ -47,10 +50,10 @@ def design(
     >>> mw.design(mw.Interest.of({"a": {"x/#"}, "b": {"x/y"}, "c": {"x/y"}}, kind="mqtt")).overlay.edges
     [('a', 'b'), ('a', 'c')]
     """
-    from meshwright.designs import registry
+    from meshwright.designs.design import design as design_topics
 
     source = group_topics(interest)
-    made = registry.design(
+    made = design_topics(
         source.interest, algorithm, seed=seed, threads=threads, progress=progress,
         costs=source.rebase(costs), certify=certify, prices=prices, lowest=lowest, reference=reference,
         **parameters,

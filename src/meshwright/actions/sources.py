@@ -5,13 +5,12 @@ Whether topics are filters, and which of them overlap, is decided here, for the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import EmptySourceError, InputError
 from meshwright.formatting import counted
-from meshwright.interest import Interest
-from meshwright.names import MQTT, PLAIN, check_topic_kind
 from meshwright.progress import announce_phase
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.plan import Plan
     from meshwright.filters import PlannedFilters
+    from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
     from meshwright.store.interest_files import Columns, Loaded
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 class TopicChoice:
     """How the topics of a dataset are read, and which MQTT filters are left out or replaced."""
 
-    kind: str | None = None
+    topic_kind: str | None = None
     """`mqtt` or `plain`; by default as the dataset says, or as they look."""
-    exclude: tuple[str, ...] = ()
+    exclude: Sequence[str] = ()
     """Filters that are left out."""
-    expand: tuple[str, ...] = ()
+    expand: Sequence[str] = ()
     """Catch-alls that are replaced by the filters that they cover; `auto` for all of them."""
     skip_unusable: bool = False
     """Whether filters that no bridge can carry are left out."""
@@ -46,7 +46,7 @@ class TopicChoice:
 
     def check_kind(self, kind: str) -> None:
         """Refuse choices of filters for plain topics."""
-        if kind != MQTT and (self.exclude or self.expand or self.skip_unusable):
+        if kind != "mqtt" and (self.exclude or self.expand or self.skip_unusable):
             raise InputError(
                 "--exclude-topic, --expand and --skip-unusable apply to MQTT filters: add --topic-kind mqtt, "
                 "or leave them out"
@@ -106,6 +106,8 @@ def group_topics(interest: Any, choice: TopicChoice | None = None) -> PlannedSou
     Interest(2 nodes, 1 topic, 2 subscriptions)
     """
     from meshwright.filters import FilterChoice, plan_filters
+    from meshwright.interest import Interest
+    from meshwright.names import MQTT
     from meshwright.store.traffic import read_traffic
 
     choice = choice or TopicChoice()
@@ -117,7 +119,8 @@ def group_topics(interest: Any, choice: TopicChoice | None = None) -> PlannedSou
         () if choice.rates is None else read_traffic(choice.rates).channels.column("channel").to_pylist()
     )
     filters = plan_filters(
-        interest, FilterChoice(choice.exclude, choice.expand, choice.skip_unusable, tuple(published))
+        interest,
+        FilterChoice(tuple(choice.exclude), tuple(choice.expand), choice.skip_unusable, tuple(published)),
     )
     return PlannedSource(filters.groups, filters)
 
@@ -142,8 +145,10 @@ def load_source(
     FormatError
         If the content does not match its format.
     """
+    from meshwright.names import MQTT
+
     choice = choice or TopicChoice()
-    loaded = _load(source, columns, choice.kind, progress)
+    loaded = _load(source, columns, choice.topic_kind, progress)
     if not allow_empty and not loaded.interest.num_subscriptions:
         raise EmptySourceError(str(source), remedy)
     if loaded.interest.kind == MQTT:
@@ -161,6 +166,7 @@ def load_interest(
 
 
 def _load(source: str | Path, columns: Columns | None, kind: str | None, progress: Progress | None) -> Loaded:
+    from meshwright.names import check_topic_kind
     from meshwright.store.interest_files import Columns, read_source
 
     check_topic_kind(kind)
@@ -201,6 +207,7 @@ def load_plan(
     progress: Progress | None = None,
 ) -> LoadedPlan:
     """Load a plan over what was planned of the subscriptions that it was made for."""
+    from meshwright.names import PLAIN
     from meshwright.store.plans import read_plan
 
     interest, notes = load_interest(source, columns, progress=progress)
@@ -234,3 +241,12 @@ def format_size(interest: Interest) -> str:
         f"{counted(interest.num_nodes, 'broker')}, {counted(interest.num_topics, 'topic')}, "
         f"{counted(interest.num_subscriptions, 'subscription')}"
     )
+
+
+def columns_of_file(
+    node: str = "node", topic: str = "topic", delimiter: str | None = None, *, header: bool = True
+) -> Columns:
+    """Return where a file has its nodes and topics; the delimiter may be the word tab."""
+    from meshwright.store.interest_files import Columns
+
+    return Columns(node, topic, "\t" if delimiter == "tab" else delimiter, header)

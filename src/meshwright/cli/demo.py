@@ -47,7 +47,7 @@ def demo(
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.cli.plans.report import write_page
-    from meshwright.designs.registry import design
+    from meshwright.designs.design import design
     from meshwright.face import REPORT
     from meshwright.files.urls import require_local
     from meshwright.formatting import counted
@@ -212,7 +212,7 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.deploy import BrokerSettings
     from meshwright.deploy.proof.live_plan import read_federation_plan
-    from meshwright.designs.registry import design
+    from meshwright.designs.design import design
     from meshwright.errors import MissingDependencyError
     from meshwright.formatting import counted
     from meshwright.store.plans import write_plan

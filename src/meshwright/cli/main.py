@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from meshwright.cli.commands import add_command
 from meshwright.cli.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, explain
 from meshwright.cli.output import note
 
@@ -95,9 +96,8 @@ def build_app(only: str | None = None) -> typer.Typer:
     for command in COMMANDS if only is None else {only} & COMMANDS.keys():
         module, examples = COMMANDS[command]
         imported = import_module(f"meshwright.cli.{module}")
-        app.command(epilog=_format_examples(getattr(imported, examples)), context_settings=SHORT_HELP)(
-            getattr(imported, command)
-        )
+        shown = _format_examples(getattr(imported, examples))
+        add_command(app, getattr(imported, command), shown, context_settings=SHORT_HELP)
     if only in (None, "content"):
         from meshwright.cli.content import content_app
 

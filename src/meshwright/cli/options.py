@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
+
+from meshwright.actions.plan import DESIGNS, PARAMETERS, describe_parameter
+from meshwright.actions.sources import TopicChoice
+from meshwright.actions.spark import SparkOptions
 
 if TYPE_CHECKING:
     from meshwright.store.interest_files import Columns
@@ -16,6 +22,12 @@ Source: TypeAlias = Annotated[
         metavar="DATASET|FILE",
         help="A dataset folder, or a CSV, JSON-lines or Parquet file with columns node and topic.",
     ),
+]
+
+*_OTHERS, _LAST = DESIGNS
+
+Algorithm: TypeAlias = Annotated[
+    str, typer.Option("--algorithm", metavar="NAME", help=f"{', '.join(_OTHERS)} or {_LAST}.")
 ]
 
 Seed: TypeAlias = Annotated[
@@ -301,3 +313,94 @@ def check_search_limits(seconds: float | None, steps: int | None) -> None:
 
     if seconds is not None and steps is not None:
         raise InputError("--seconds and --steps both limit the search: give one of them")
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """Where a file has its nodes and topics."""
+
+    node: NodeColumn = "node"
+    topic: TopicColumn = "topic"
+    delimiter: Delimiter = None
+    no_header: NoHeader = False
+
+    def resolved(self) -> Columns:
+        """Return the columns for an action."""
+        from meshwright.actions.sources import columns_of_file
+
+        return columns_of_file(self.node, self.topic, self.delimiter, header=not self.no_header)
+
+
+@dataclass(frozen=True)
+class Topics(TopicChoice):
+    """How topics are read, and which MQTT filters are left out or replaced."""
+
+    topic_kind: TopicKind = None
+    exclude: Annotated[
+        list[str],
+        typer.Option("--exclude-topic", metavar="FILTER", help="Leave this filter out; can be repeated."),
+    ] = field(default_factory=list)
+    expand: Annotated[
+        list[str],
+        typer.Option(
+            "--expand",
+            metavar="FILTER|auto",
+            help="Replace this catch-all by the filters that it covers, so that it does not join them; "
+            "can be repeated; auto: all that cover more than half of the filters.",
+        ),
+    ] = field(default_factory=list)
+    skip_unusable: SkipUnusable = False
+    rates: PublishedTopics = None
+
+
+@dataclass(frozen=True)
+class Spark(SparkOptions):
+    """Where Spark runs."""
+
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master",
+            metavar="URL",
+            help="Where Spark runs: local[*] by default, spark://host:7077, yarn, k8s://…, sc://host:15002.",
+        ),
+    ] = None
+    conf: Annotated[
+        list[str],
+        typer.Option("--conf", metavar="KEY=VALUE", help="A Spark setting; can be repeated."),
+    ] = field(default_factory=list)
+    connect_timeout: Annotated[
+        float,
+        typer.Option(
+            "--connect-timeout",
+            metavar="S",
+            min=0.1,
+            help="Seconds that the Spark master may take to answer, once Java runs.",
+        ),
+    ] = 30.0
+
+
+class DesignParameters(dict[str, Any]):
+    """The parameters of designs: an option for each one that is declared."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(
+            {name: value for name, value in given.items() if value is not None and value is not False}
+        )
+
+    @classmethod
+    def as_options(cls) -> list[Parameter]:
+        """Return an option for each parameter, with its type and range."""
+        options = []
+        for name, declared in PARAMETERS.items():
+            flag = declared.kind is bool
+            option = typer.Option(
+                f"--{name.replace('_', '-')}",
+                metavar=None if flag else declared.metavar or "|".join(declared.choices),
+                help=describe_parameter(name) + (declared.range and f"  [{declared.range}]"),
+                rich_help_panel="Parameters of designs",
+            )
+            annotation = Annotated[bool if flag else declared.kind | None, option]  # type: ignore[valid-type]
+            default = False if flag else None
+            options.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+        return options

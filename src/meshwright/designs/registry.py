@@ -1,29 +1,103 @@
-"""Every design by name, for the command line, the documentation and `design`."""
+"""Every design by name, and each of their parameters with its type and range.
+
+The options of the command line, the checks of calls in Python and the pages about designs are made from this
+list. It imports nothing else, so that help is fast.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from meshwright.arrays import check_threads
-from meshwright.bounds.degree_limits import require_lowest
-from meshwright.bounds.prices import require_prices
-from meshwright.costs import LinkCosts
-from meshwright.designs.plan import Parameter, Plan
-from meshwright.designs.topic_sets import check_whole
 from meshwright.errors import InputError
-from meshwright.interest import Interest
-from meshwright.jit.announce import working_seconds
-from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.bounds import NodePrices, Prices
     from meshwright.designs.exact.solve import Solution
-    from meshwright.progress import Progress
+    from meshwright.interest import Interest
+    from meshwright.overlay import Overlay
+
+
+@dataclass(frozen=True)
+class ParameterType:
+    """The values that a parameter takes."""
+
+    kind: type[int] | type[float] | type[bool] | type[str]
+    metavar: str = ""
+    """What stands for a value in the help of its option."""
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[str, ...] = ()
+    usual: str = ""
+    """A remark about usual values, for errors."""
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse a value of another type or out of range.
+
+        >>> PARAMETERS["ratio"].check("ratio", 1.5)
+        Traceback (most recent call last):
+        ...
+        meshwright.errors.InputError: ratio is 1.5: give a number from 0 to 1 (0.2 is usual)
+        """
+        if not self._takes(value):
+            raise InputError(f"{name} is {value!r}: give {self._wanted()}{self.usual}")
+
+    @property
+    def range(self) -> str:
+        """The values that it takes, as help shows them: `x>=1`; nothing where any will do.
+
+        >>> PARAMETERS["ratio"].range, PARAMETERS["k"].range, PARAMETERS["strict"].range
+        ('0<=x<=1', 'x>=1', '')
+        """
+        if self.most is not None:
+            return f"{self.least}<=x<={self.most}"
+        return "" if self.least is None else f"x>={self.least}"
+
+    def _takes(self, value: object) -> bool:
+        if isinstance(value, bool) or self.kind is bool:
+            return isinstance(value, bool) and self.kind is bool
+        if self.kind is str:
+            return value in self.choices
+        numbers = int if self.kind is int else (int, float)
+        return (
+            isinstance(value, numbers)
+            and (self.least is None or self.least <= value)
+            and (self.most is None or value <= self.most)
+        )
+
+    def _wanted(self) -> str:
+        if self.kind is bool:
+            return "True or False, or leave it out"
+        if self.kind is str:
+            return " or ".join(self.choices)
+        number = "a whole number" if self.kind is int else "a number"
+        return (
+            f"{number} of {self.least} or more"
+            if self.most is None
+            else f"{number} from {self.least} to {self.most}"
+        )
+
+
+PARAMETERS: dict[str, ParameterType] = {
+    "k": ParameterType(float, "K", least=1),
+    "rounds": ParameterType(int, "R", least=1),
+    "max_edges": ParameterType(int, "M", least=0),
+    "max_degree": ParameterType(int, "D", least=0),
+    "ratio": ParameterType(float, "R", least=0, most=1, usual=" (0.2 is usual)"),
+    "literal": ParameterType(bool),
+    "strict": ParameterType(bool),
+    "arbitrary": ParameterType(bool),
+    "coverage_greedy": ParameterType(int, "N", least=0),
+    "coverage_random": ParameterType(int, "N", least=0),
+    "variant": ParameterType(str, choices=("neighbours", "weight", "density")),
+    "objective": ParameterType(str, choices=("edges", "degree", "balanced")),
+    "time_limit": ParameterType(float, "S", least=0),
+    "seconds": ParameterType(float, "S", least=0),
+    "steps": ParameterType(int, "N", least=0),
+}
+"""Every parameter of a design but `costs`, which are a table."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +119,20 @@ class Design:
     """Whether it draws random numbers, and so takes `seed`."""
     priced: bool = False
     """Whether the prices of a lower bound help it, and so it takes `prices`."""
+    preset: Mapping[str, str] = field(default_factory=dict)
+    """The parameters that its name stands for."""
 
     def build(self, interest: Interest, **arguments: Any) -> Overlay | Solution:
         """Build the overlay of an interest."""
         module, _, name = self.function.rpartition(".")
-        built: Overlay | Solution = getattr(import_module(f"meshwright.designs.{module}"), name)(
-            interest, **arguments
-        )
+        function = getattr(import_module(f"meshwright.designs.{module}"), name)
+        built: Overlay | Solution = function(interest, **self.preset, **arguments)
         return built
+
+    def used(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that it uses; best uses k only for the objective balanced."""
+        idle = {"k"} if self.name == "best" and given.get("objective") != "balanced" else set()
+        return {name: value for name, value in given.items() if name in self.parameters.keys() - idle}
 
 
 LITERAL = "the printed rule: also take links that connect nothing while they do not raise the maximum degree"
@@ -105,19 +185,12 @@ DESIGNS: dict[str, Design] = {
             "podc07, section 8", greedy=False,
         ),
         Design(
-            "cd", "CD-ODA", "rings_and_stars.cd", {},
-            "every topic a star, so of diameter 2 at most; no bound on links (2.3 × GM's in the paper)",
+            "cd", "CD-ODA", "rings_and_stars.cd",
+            {"variant": "what makes a hub: its neighbours (CD-ODA), their weight (-I) or density (-II) "
+             "(neighbours)"},
+            "every topic a star, so of diameter 2 at most; no bound on links (in the paper 2.3 × GM's by "
+            "neighbours, 1.8 × by density)",
             "icdcs10, section VI", greedy=False,
-        ),
-        Design(
-            "cd1", "CD-ODA-I", "rings_and_stars.cd1", {},
-            "every topic a star, so of diameter 2 at most; no bound on links",
-            "icdcs10, section VI-A", greedy=False,
-        ),
-        Design(
-            "cd2", "CD-ODA-II", "rings_and_stars.cd2", {},
-            "every topic a star, so of diameter 2 at most; no bound on links (1.8 × GM's in the paper)",
-            "icdcs10, section VI-B", greedy=False,
         ),
         Design(
             "cdmax", "CD-Max", "rings_and_stars.cdmax",
@@ -185,129 +258,105 @@ DESIGNS: dict[str, Design] = {
 }  # fmt: skip
 
 
+VARIANTS = {
+    "cd1": ("CD-ODA-I", "cd", {"variant": "weight"}),
+    "cd2": ("CD-ODA-II", "cd", {"variant": "density"}),
+}
+"""Designs by the names that the paper gives to variants: the title, and what the name stands for."""
+
+
+def lookup(algorithm: str) -> Design | None:
+    """Return the design of that name, or of a variant's name; None for any other."""
+    if algorithm in VARIANTS:
+        title, name, preset = VARIANTS[algorithm]
+        return replace(DESIGNS[name], name=algorithm, title=title, parameters={}, preset=preset)
+    return DESIGNS.get(algorithm)
+
+
 def find(algorithm: str) -> Design:
     """Return the design of that name, or say which there are."""
     if not isinstance(algorithm, str):
         raise InputError(f"the algorithm is {type(algorithm).__name__}: give one name, such as 'gm'")
-    if algorithm not in DESIGNS:
+    found = lookup(algorithm)
+    if found is None:
         near = get_close_matches(str(algorithm).lower(), DESIGNS, n=1, cutoff=0.5)
         meant = f"did you mean {near[0]!r}? There are" if near else "choose one of"
         raise InputError(f"no algorithm {algorithm!r}: {meant} {', '.join(DESIGNS)}")
-    return DESIGNS[algorithm]
+    return found
 
 
-def design(
-    interest: Any,
-    algorithm: str = "gm",
-    *,
-    seed: int = 0,
-    threads: int = 1,
-    progress: Progress | None = None,
-    costs: LinkCosts | None = None,
-    certify: bool = False,
-    prices: Prices | None = None,
-    lowest: NodePrices | None = None,
-    reference: Overlay | None = None,
-    **parameters: Parameter,
-) -> Plan:
-    """Design an overlay for an interest, or for whatever `Interest.of` takes, by a named algorithm.
+def describe_parameter(name: str) -> str:
+    """Return what a parameter means for each design that takes it.
 
-    Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
-    those that weigh a link's contribution against its cost. With `certify` the plan has a proof of how many
-    links are needed at least: the given `prices` of the same interest, or prices computed now. A design that
-    keeps degrees low also gets a proof of the links needed at its degree, and of the lowest maximum degree,
-    unless that is given as `lowest`. The seconds of `best` include the time for both. With a `ratio` the
-    budget is that share of what the `reference` takes, by default the literal MinMax-ODA of the interest; the
-    plan states the ratio and the budget.
-
-    >>> import meshwright as mw
-    >>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
-    >>> mw.design(interest, "gm").overlay.edges
-    [('a', 'b'), ('a', 'c')]
+    >>> describe_parameter("rounds")
+    'gm: run again this often on unused pairs'
     """
-    interest = Interest.of(interest)
-    chosen = find(algorithm)
-    seed = _plain(seed)
-    check_whole("seed", seed)
-    check_threads(threads)
-    given = {name: _plain(value) for name, value in parameters.items() if value is not None}
-    weighing = {} if costs is None else {"costs": costs}
-    if costs is not None and not isinstance(costs, LinkCosts):
-        raise InputError(f"costs are {type(costs).__name__}: make them by LinkCosts or load_costs")
-    for name in (*given, *weighing):
-        if name not in chosen.parameters:
-            known = ", ".join(chosen.parameters) or "none"
-            raise InputError(f"{algorithm} takes no parameter {name!r}: leave it out; it takes: {known}")
-    if "ratio" in given:
-        given = _with_budget(chosen, interest, given, reference, threads, progress)
-    for name in sorted(chosen.required - given.keys()):
-        instead = ", or ratio" if "ratio" in chosen.parameters else ""
-        raise InputError(f"{algorithm} needs {name}, {chosen.parameters[name]}{instead}: give it")
-    taken = {name: value for name, value in given.items() if name != "ratio"}
-    running = {"threads": threads, "progress": progress} if chosen.greedy else {}
-    seeding = {"seed": seed} if chosen.seeded else {}
-    if prices is not None:
-        prices = require_prices(prices)
-        prices.check(interest)
-    if lowest is not None:
-        lowest = require_lowest(lowest)
-        lowest.check(interest)
-    from meshwright.designs import certified
-
-    timing = certified.Timing(algorithm, given) if certify else None
-    if timing is not None:
-        from meshwright import bounds
-
-        if prices is None:
-            prices = bounds.prices(interest, seconds=timing.for_prices, threads=threads, progress=progress)
-        taken |= timing.for_search
-    pricing = {"prices": prices} if chosen.priced else {}
-    from meshwright.jit import compiler  # noqa: F401  numba is imported before the clock starts
-
-    if chosen.greedy:
-        from meshwright.greedy.kernels import sweep  # noqa: F401  and so are the engine's kernels
-    began = working_seconds()
-    built = chosen.build(interest, **taken, **weighing, **running, **seeding, **pricing)
-    seconds = working_seconds() - began
-    overlay, solver_bound = (
-        (built, None) if isinstance(built, Overlay) else (built.overlay, built.links_needed)
-    )
-    stated = given if costs is None else {**given, "costs": costs.description}
-    plan = Plan(overlay, algorithm, stated, seed, seconds, costs, solver_bound=solver_bound)
-    if timing is None:
-        return plan
-    return certified.prove_degrees(
-        replace(plan, prices=prices),
-        lowest=lowest,
-        seconds=timing.for_degrees,
-        threads=threads,
-        progress=progress,
-    )
+    takers: dict[str, list[str]] = {}
+    for known in DESIGNS.values():
+        if name in known.parameters:
+            takers.setdefault(known.parameters[name], []).append(known.name)
+    return "; ".join(f"{', '.join(names)}: {meaning}" for meaning, names in takers.items())
 
 
-def _with_budget(
-    chosen: Design,
-    interest: Interest,
-    given: dict[str, Any],
-    reference: Overlay | None,
-    threads: int,
-    progress: Progress | None,
-) -> dict[str, Any]:
-    """Return the parameters with the budget that follows from their ratio (icdcs16, Eq. 36)."""
-    from meshwright.designs.literal import budget_of, check_ratio, literal_minmax
+def check_parameters(
+    names: Sequence[str], given: Mapping[str, Any], *, options: bool = False, several: bool = False
+) -> None:
+    """Refuse parameters that no design takes, that do not fit each other, or that a design lacks.
 
-    (budget,) = chosen.required  # a design with a ratio needs exactly one budget
-    if budget in given:
-        raise InputError(f"ratio and {budget} both set the budget of {chosen.name}: give one of them")
-    check_ratio(given["ratio"])
-    if reference is None:
-        reference = literal_minmax(interest, threads=threads, progress=progress)
-    reference = Overlay.of(reference)
-    if reference.interest.fingerprint != interest.fingerprint:
-        raise InputError("the reference was made for another interest: give an overlay of this one")
-    return {budget: budget_of(reference, given["ratio"], budget), **given}
+    `options` says that errors name options of the command line; `several`, that the caller may add a design.
+
+    Raises
+    ------
+    InputError
+        If a parameter is unknown, out of range, missing, or at odds with another one.
+    """
+    designs = [find(name) for name in names]
+    given = {name: value for name, value in given.items() if value is not None}
+
+    def spell(name: str) -> str:
+        return f"--{name.replace('_', '-')}" if options else name
+
+    for chosen in designs:
+        _check_required(chosen, given, spell)
+    for name in given:
+        if not any(name in chosen.parameters for chosen in designs):
+            _refuse_unknown(designs, name, spell(name) if options else f"parameter {name!r}", several)
+        if name in PARAMETERS:
+            PARAMETERS[name].check(spell(name), given[name])
+    for one, other in (("strict", "costs"), ("literal", "costs")):
+        if one in given and other in given:
+            raise InputError(f"{spell(one)} and {spell(other)} cannot be combined: leave one of them out")
+    if "seconds" in given and "steps" in given:
+        raise InputError(f"{spell('seconds')} and {spell('steps')} both limit the search: give one of them")
+    if "k" in given and not any("k" in chosen.used(given) for chosen in designs):
+        raise InputError(
+            f"{spell('k')} applies to best only with {spell('objective')} balanced: add that, or leave "
+            f"{spell('k')} out"
+        )
 
 
-def _plain(value: Any) -> Any:
-    """Turn numpy scalars into Python numbers, which JSON can hold."""
-    return value.item() if isinstance(value, np.generic) else value
+def _check_required(chosen: Design, given: Mapping[str, Any], spell: Callable[[str], str]) -> None:
+    by_ratio = "ratio" in chosen.parameters
+    for name in sorted(chosen.required):
+        if by_ratio and "ratio" in given:
+            if name in given:
+                both = f"{spell('ratio')} and {spell(name)}"
+                raise InputError(f"{both} both set the budget of {chosen.name}: give one of them")
+        elif name not in given:
+            instead = f", or {spell('ratio')}" if by_ratio else ""
+            raise InputError(
+                f"{chosen.name} needs {spell(name)}, {chosen.parameters[name]}{instead}: give it"
+            )
+
+
+def _refuse_unknown(designs: Sequence[Design], name: str, spelled: str, several: bool) -> None:
+    """Refuse a parameter that none of the designs takes, and say which do, or what they take."""
+    asked = ", ".join(chosen.name for chosen in designs)
+    take = "takes" if len(designs) == 1 else "take"
+    takers = [known.name for known in DESIGNS.values() if name in known.parameters]
+    if takers:
+        instead = f", or {'add' if several else 'take'} {' or '.join(takers)}"
+    else:
+        known = dict.fromkeys(parameter for chosen in designs for parameter in chosen.parameters)
+        instead = f"; {'it takes' if len(designs) == 1 else 'they take'}: {', '.join(known) or 'none'}"
+    raise InputError(f"{asked} {take} no {spelled}: leave it out{instead}")

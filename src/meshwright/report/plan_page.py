@@ -171,9 +171,9 @@ def _verified_card(facts: PlanFacts) -> str:
 
 
 def _guarantee(facts: PlanFacts) -> str:
-    from meshwright.designs.registry import DESIGNS
+    from meshwright.designs.registry import lookup
 
-    known = DESIGNS.get(facts.algorithm)
+    known = lookup(facts.algorithm)
     if known is None:
         return "None is known for this algorithm."
     return f"{known.guarantee[:1].upper()}{known.guarantee[1:]} ({known.reference})."

@@ -39,9 +39,9 @@ UNSHOWN = ("objective", "seconds", "steps", "time_limit", "front")
 
 def name_of(plan: Plan | PlanFacts) -> str:
     """Return a design's title with its parameters, such as 'Low-ODA (k = 5)' or 'Best, few links'."""
-    from meshwright.designs.registry import DESIGNS
+    from meshwright.designs.registry import lookup
 
-    known = DESIGNS.get(plan.algorithm)
+    known = lookup(plan.algorithm)
     title = known.title if known else plan.algorithm
     if plan.algorithm == "best":
         limit = plan.parameters.get("front")

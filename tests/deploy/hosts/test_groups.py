@@ -13,7 +13,7 @@ from meshwright.deploy import BrokerSettings, NamedTrees
 from meshwright.deploy.hosts.churn_traffic import churn_federation
 from meshwright.deploy.hosts.local import publish_everywhere, run_federation
 from meshwright.deploy.proof.live_plan import FederationPlan, LivePlan
-from meshwright.designs.registry import design
+from meshwright.designs.design import design
 from meshwright.filters import FilterChoice, PlannedFilters, plan_filters
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay

@@ -32,7 +32,7 @@ from meshwright.deploy.hosts import requests, supervisor
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.inventory import extend_inventory
 from meshwright.deploy.passwords import fingerprint, read_secret
-from meshwright.designs.registry import design
+from meshwright.designs.design import design
 from meshwright.errors import InputError
 from meshwright.routes import route
 from meshwright.store.plans import write_plan

@@ -7,11 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from meshwright.actions.sources import format_size
-from meshwright.cli.exit_codes import ANSWER_IS_NO
-from meshwright.cli.output import answer_json, note, working
+from meshwright.cli.output import note, working
 from meshwright.cli.progress_bar import ProgressBar
 from meshwright.formatting import counted
 
@@ -80,17 +77,10 @@ def load_planned(
     An interest without subscriptions ends the command with exit code 1, unless that is allowed.
     """
     from meshwright.actions.sources import TopicChoice, load_source
-    from meshwright.errors import EmptySourceError
 
     choice = TopicChoice(kind, tuple(exclude or ()), tuple(expand or ()), skip_unusable, rates)
-    try:
-        with working(f"reading {source}"):
-            loaded = load_source(source, columns, choice, allow_empty=allow_empty, remedy=remedy)
-    except EmptySourceError as error:
-        note(str(error))
-        if json:
-            answer_json({"source": error.source, "subscriptions": 0})
-        raise typer.Exit(ANSWER_IS_NO) from error
+    with working(f"reading {source}"):
+        loaded = load_source(source, columns, choice, allow_empty=allow_empty, remedy=remedy)
     for line in loaded.notes:
         note(line)
     return loaded
@@ -220,7 +210,8 @@ def make(
 
     The plan of a design that ignores costs still gets its total cost.
     """
-    from meshwright.designs.registry import design, find
+    from meshwright.designs.design import design
+    from meshwright.designs.registry import find
 
     max_edges = given.get("max_edges")
     goal = max_edges if isinstance(max_edges, int) else None

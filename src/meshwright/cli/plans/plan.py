@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meshwright.cli.options import (
+    Algorithm,
     AllowEmpty,
     Arbitrary,
     Certify,
@@ -127,15 +128,7 @@ def plan(
     out: Annotated[
         str, typer.Option("--out", metavar="PLAN", help="The folder to write the plan to, by path or URL.")
     ],
-    algorithm: Annotated[
-        str,
-        typer.Option(
-            "--algorithm",
-            metavar="NAME",
-            help="gm, minmax, low, gpa, gpm, ring, cd, cd1, cd2, cdmax, spidercast, spidercastm, randoma, "
-            "randomm, resilient, best or exact.",
-        ),
-    ] = "gm",
+    algorithm: Algorithm = "gm",
     k: K = None,
     rounds: Rounds = None,
     max_edges: MaxEdges = None,

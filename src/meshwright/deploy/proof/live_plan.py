@@ -61,7 +61,7 @@ def synthetic_plan(brokers: int, *, loops: bool = False, seed: int = 0) -> Feder
 
     A loop needs at least three brokers.
     """
-    from meshwright.designs.registry import design
+    from meshwright.designs.design import design
     from meshwright.routes import route
     from meshwright.store.trees import TREES, roles_of
     from meshwright.workloads import zipf

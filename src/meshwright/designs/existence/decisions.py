@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from meshwright import bounds, measure
+from meshwright.designs.design import design
 from meshwright.designs.exact.solve import solve
 from meshwright.designs.existence import witnesses
 from meshwright.designs.plan import Plan
-from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.formatting import counted
 from meshwright.jit.announce import Clock

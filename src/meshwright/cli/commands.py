@@ -1,0 +1,117 @@
+"""How a function becomes a command: its groups of options become single ones, and help shows them by group.
+
+A group is a frozen dataclass with a typer option for each field, or anything with `as_options`. A parameter
+of such a type stands for all of its options; the command receives one object.
+
+>>> @dataclass(frozen=True)
+... class Limits:
+...     most: Annotated[int, typer.Option("--most", help="The most.")] = 3
+>>> def count(limits: Limits = Limits()) -> int:
+...     return limits.most
+>>> str(inspect.signature(with_single_options(count))).partition("=")[2]
+' 3) -> int'
+>>> with_single_options(count)(most=5)
+5
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from meshwright.cli.exit_codes import ANSWER_IS_NO
+from meshwright.cli.output import answer_json, note
+from meshwright.errors import EmptySourceError
+
+
+def with_single_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command whose groups of options are single parameters, as typer wants them."""
+    given = inspect.signature(command, eval_str=True)
+    groups: dict[str, tuple[type, list[str]]] = {}
+    single: list[inspect.Parameter] = []
+    for parameter in given.parameters.values():
+        options = _options_of(parameter.annotation)
+        if options is None:
+            single.append(parameter)
+            continue
+        groups[parameter.name] = parameter.annotation, [option.name for option in options]
+        single += options
+
+    @wraps(command)
+    def run(**values: Any) -> Any:
+        for name, (group, options) in groups.items():
+            values[name] = group(**{option: values.pop(option) for option in options if option in values})
+        return command(**values)
+
+    positional = [each for each in single if each.kind is not each.KEYWORD_ONLY]
+    named = [each for each in single if each.kind is each.KEYWORD_ONLY]
+    run.__signature__ = given.replace(parameters=[*positional, *named])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in single}
+    del run.__wrapped__  # typer would look at the signature of the command
+    return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter] | None:
+    """Return the options of a group; None for any other type."""
+    if hasattr(group, "as_options"):
+        options: list[inspect.Parameter] = group.as_options()
+        return options
+    if not (inspect.isclass(group) and dataclasses.is_dataclass(group)):
+        return None
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=_default(field), annotation=hints[field.name]
+        )
+        for field in dataclasses.fields(group)
+    ]
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def answering_empty(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that ends with exit code 1 where there are no subscriptions to answer about."""
+
+    @wraps(command)
+    def run(**values: Any) -> Any:
+        try:
+            return command(**values)
+        except EmptySourceError as error:
+            note(str(error))
+            if values.get("json"):
+                answer_json({"source": error.source, "subscriptions": 0})
+            raise typer.Exit(ANSWER_IS_NO) from error
+
+    return run
+
+
+class CommandWithGroups(TyperCommand):
+    """A command whose help has a section for each group of options."""
+
+    def format_options(self, context: Any, formatter: Any) -> None:
+        """Write the sections, those of this command's own options first."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for given in self.get_params(context):
+            record = given.get_help_record(context)
+            if record is not None:
+                own = "Options" if given.param_type_name == "option" else "Arguments"
+                title = getattr(given, "rich_help_panel", None) or own
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def add_command(app: typer.Typer, command: Callable[..., Any], epilog: str, **settings: Any) -> None:
+    """Add a function to the program, as a command of its name."""
+    made = answering_empty(with_single_options(command))
+    app.command(cls=CommandWithGroups, epilog=epilog, **settings)(made)

@@ -1,0 +1,132 @@
+"""`design`: build an overlay by the name of its design, and prove bounds where asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meshwright.arrays import check_threads
+from meshwright.bounds.degree_limits import require_lowest
+from meshwright.bounds.prices import require_prices
+from meshwright.costs.link_costs import LinkCosts
+from meshwright.designs.plan import Parameter, Plan
+from meshwright.designs.registry import Design, check_parameters, find
+from meshwright.designs.topic_sets import check_whole
+from meshwright.errors import InputError
+from meshwright.interest import Interest
+from meshwright.jit.announce import working_seconds
+from meshwright.overlay import Overlay
+
+if TYPE_CHECKING:
+    from meshwright.bounds import NodePrices, Prices
+    from meshwright.progress import Progress
+
+
+def design(
+    interest: Any,
+    algorithm: str = "gm",
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+    costs: LinkCosts | None = None,
+    certify: bool = False,
+    prices: Prices | None = None,
+    lowest: NodePrices | None = None,
+    reference: Overlay | None = None,
+    **parameters: Parameter,
+) -> Plan:
+    """Design an overlay for an interest, or for whatever `Interest.of` takes, by a named algorithm.
+
+    Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
+    those that weigh a link's contribution against its cost. With `certify` the plan has a proof of how many
+    links are needed at least: the given `prices` of the same interest, or prices computed now. A design that
+    keeps degrees low also gets a proof of the links needed at its degree, and of the lowest maximum degree,
+    unless that is given as `lowest`. The seconds of `best` include the time for both. With a `ratio` the
+    budget is that share of what the `reference` takes, by default the literal MinMax-ODA of the interest; the
+    plan states the ratio and the budget.
+
+    >>> import meshwright as mw
+    >>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
+    >>> mw.design(interest, "gm").overlay.edges
+    [('a', 'b'), ('a', 'c')]
+    """
+    interest = Interest.of(interest)
+    chosen = find(algorithm)
+    seed = _plain(seed)
+    check_whole("seed", seed)
+    check_threads(threads)
+    given = {name: _plain(value) for name, value in parameters.items() if value is not None}
+    weighing = {} if costs is None else {"costs": costs}
+    if costs is not None and not isinstance(costs, LinkCosts):
+        raise InputError(f"costs are {type(costs).__name__}: make them by LinkCosts or load_costs")
+    check_parameters([algorithm], {**given, **weighing})
+    if "ratio" in given:
+        given = _with_budget(chosen, interest, given, reference, threads, progress)
+    taken = {name: value for name, value in given.items() if name != "ratio"}
+    running = {"threads": threads, "progress": progress} if chosen.greedy else {}
+    seeding = {"seed": seed} if chosen.seeded else {}
+    if prices is not None:
+        prices = require_prices(prices)
+        prices.check(interest)
+    if lowest is not None:
+        lowest = require_lowest(lowest)
+        lowest.check(interest)
+    from meshwright.designs import certified
+
+    timing = certified.Timing(algorithm, given) if certify else None
+    if timing is not None:
+        from meshwright import bounds
+
+        if prices is None:
+            prices = bounds.prices(interest, seconds=timing.for_prices, threads=threads, progress=progress)
+        taken |= timing.for_search
+    pricing = {"prices": prices} if chosen.priced else {}
+    from meshwright.jit import compiler  # noqa: F401  numba is imported before the clock starts
+
+    if chosen.greedy:
+        from meshwright.greedy.kernels import sweep  # noqa: F401  and so are the engine's kernels
+    began = working_seconds()
+    built = chosen.build(interest, **taken, **weighing, **running, **seeding, **pricing)
+    seconds = working_seconds() - began
+    overlay, solver_bound = (
+        (built, None) if isinstance(built, Overlay) else (built.overlay, built.links_needed)
+    )
+    stated = given if costs is None else {**given, "costs": costs.description}
+    plan = Plan(overlay, algorithm, stated, seed, seconds, costs, solver_bound=solver_bound)
+    if timing is None:
+        return plan
+    return certified.prove_degrees(
+        replace(plan, prices=prices),
+        lowest=lowest,
+        seconds=timing.for_degrees,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _with_budget(
+    chosen: Design,
+    interest: Interest,
+    given: dict[str, Any],
+    reference: Overlay | None,
+    threads: int,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Return the parameters with the budget that follows from their ratio (icdcs16, Eq. 36)."""
+    from meshwright.designs.literal import budget_of, literal_minmax
+
+    (budget,) = chosen.required  # a design with a ratio needs exactly one budget
+    if reference is None:
+        reference = literal_minmax(interest, threads=threads, progress=progress)
+    reference = Overlay.of(reference)
+    if reference.interest.fingerprint != interest.fingerprint:
+        raise InputError("the reference was made for another interest: give an overlay of this one")
+    return {budget: budget_of(reference, given["ratio"], budget), **given}
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy scalars into Python numbers, which JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value
