@@ -74,22 +74,13 @@ PAGES = {
         "Nearly always: it takes several times the links of the others.",
     ),
     "cd": Advice(
-        "Link the broker with the most neighbours to all of them, close its topics, and go on with the rest.",
-        STAR_COST,
-        "Messages may take two hops at most, and a hub may have very many links.",
+        "Link the broker with the highest score to all that share an open topic with it, close its topics, "
+        "and go on. The score is the number of its neighbours, with `--variant weight` the topics "
+        "that they share with it, and with `--variant density` how many each shares on average.",
+        STAR_COST + "; by weight O(Σ|T(v)|) in all, and O(|V|/64) for each hub and topic",
+        "Messages may take two hops at most, and a hub may have very many links; by density for the fewest "
+        "links, by weight for the shortest run.",
         "Hubs are a risk: take `cdmax`.",
-    ),
-    "cd1": Advice(
-        "As `cd`, but the next hub is the broker whose neighbours share the most topics with it.",
-        "O(|V|²·|T|) as published; here O(Σ|T(v)|) for the weights and O(|V|/64) for each hub and topic",
-        "To compare with the paper; it is the fastest of the star designs.",
-        "You want fewer links with stars: take `cd2`.",
-    ),
-    "cd2": Advice(
-        "As `cd`, but the next hub is the broker that shares the most topics per neighbour.",
-        STAR_COST,
-        "Two hops at most, with the fewest links of the star designs.",
-        "A hub with thousands of links is too much: take `cdmax`.",
     ),
     "cdmax": Advice(
         "Each topic gets the hub that raises the maximum degree least; with k above 2, large topics "

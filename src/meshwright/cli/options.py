@@ -34,91 +34,9 @@ Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same result.")
 ]
 
-K: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        "--k",
-        metavar="K",
-        help="Low-ODA, CD-Max: 1 favours few links, more a low maximum degree. "
-        "Resilient: 2 survives one failure.",
-    ),
-]
-
-Rounds: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--rounds", metavar="R", min=1, help="GM: number of rounds on unused pairs."),
-]
-
-MaxEdges: TypeAlias = Annotated[
-    int | None, typer.Option("--max-edges", metavar="M", min=0, help="Stop at this many links.")
-]
-
-MaxDegree: TypeAlias = Annotated[
-    int | None, typer.Option("--max-degree", metavar="D", min=0, help="No more links per broker than this.")
-]
-
-Ratio: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        "--ratio",
-        metavar="R",
-        help="Instead of a budget: this share, 0 to 1, of the links or the maximum degree of the literal "
-        "MinMax-ODA.",
-    ),
-]
-
-Literal: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--literal",
-        help="MinMax-ODA, Low-ODA, GPM: the printed rule, which also takes links that connect nothing while "
-        "they do not raise the maximum degree.",
-    ),
-]
-
-Strict: TypeAlias = Annotated[
-    bool,
-    typer.Option("--strict", help="Low-ODA: > instead of ≥ in its rule; with --k 1 exactly GM's links."),
-]
-
-Arbitrary: TypeAlias = Annotated[
-    bool, typer.Option("--arbitrary", help="RandomA, RandomM: draw from all pairs, not only useful ones.")
-]
-
-CoverageGreedy: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--coverage-greedy", metavar="N", min=0, help="SpiderCast: neighbours per topic by greedy picks."
-    ),
-]
-
-CoverageRandom: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--coverage-random", metavar="N", min=0, help="SpiderCast: neighbours per topic by random picks."
-    ),
-]
-
-Objective: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--objective", metavar="NAME", help="Exact, best: edges or degree; best: or balanced."),
-]
-
 TimeLimit: TypeAlias = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="S", min=0, help="Exact: stop after this many seconds."),
-]
-
-Seconds: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--seconds", metavar="S", min=0, help="Best: improve for this many seconds; 20 by default."),
-]
-
-Steps: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--steps", metavar="N", min=0, help="Best: improve for this many steps, the same on every machine."
-    ),
 ]
 
 Costs: TypeAlias = Annotated[

@@ -316,13 +316,13 @@ def check_parameters(
     def spell(name: str) -> str:
         return f"--{name.replace('_', '-')}" if options else name
 
-    for chosen in designs:
-        _check_required(chosen, given, spell)
     for name in given:
         if not any(name in chosen.parameters for chosen in designs):
             _refuse_unknown(designs, name, spell(name) if options else f"parameter {name!r}", several)
         if name in PARAMETERS:
             PARAMETERS[name].check(spell(name), given[name])
+    for chosen in designs:
+        _check_required(chosen, given, spell)
     for one, other in (("strict", "costs"), ("literal", "costs")):
         if one in given and other in given:
             raise InputError(f"{spell(one)} and {spell(other)} cannot be combined: leave one of them out")

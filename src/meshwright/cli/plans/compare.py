@@ -7,35 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from meshwright.cli.options import (
-    Arbitrary,
     Costs,
-    CoverageGreedy,
-    CoverageRandom,
     Delimiter,
+    DesignParameters,
     ExcludeTopic,
     Expand,
     Force,
     Json,
-    K,
-    Literal,
-    MaxDegree,
-    MaxEdges,
     Metric,
     NodeColumn,
     NoHeader,
-    Objective,
     PublishedTopics,
-    Ratio,
-    Rounds,
-    Seconds,
     Seed,
     ShowProgress,
     SkipUnusable,
     Source,
-    Steps,
-    Strict,
     Threads,
-    TimeLimit,
     TopicColumn,
     TopicKind,
     check_search_limits,
@@ -74,20 +61,7 @@ def compare(
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw degrees and support: a .png, .svg or .pdf file."),
     ] = None,
-    k: K = None,
-    rounds: Rounds = None,
-    max_edges: MaxEdges = None,
-    max_degree: MaxDegree = None,
-    ratio: Ratio = None,
-    literal: Literal = False,
-    strict: Strict = False,
-    arbitrary: Arbitrary = False,
-    coverage_greedy: CoverageGreedy = None,
-    coverage_random: CoverageRandom = None,
-    objective: Objective = None,
-    time_limit: TimeLimit = None,
-    seconds: Seconds = None,
-    steps: Steps = None,
+    parameters: DesignParameters,
     costs: Costs = None,
     metric: Metric = False,
     certify: Annotated[
@@ -123,27 +97,12 @@ def compare(
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
     from meshwright.designs.certified import lowest_of
+    from meshwright.designs.registry import check_parameters, find
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.sheet import check_chart
 
     names = design_runs.split_algorithms(algorithms)
-    given = {
-        "k": k,
-        "rounds": rounds,
-        "max_edges": max_edges,
-        "max_degree": max_degree,
-        "ratio": ratio,
-        "literal": literal or None,
-        "strict": strict or None,
-        "arbitrary": arbitrary or None,
-        "coverage_greedy": coverage_greedy,
-        "coverage_random": coverage_random,
-        "objective": objective,
-        "time_limit": time_limit,
-        "seconds": seconds,
-        "steps": steps,
-    }
-    design_runs.check_parameters(names, given, several=True)
+    check_parameters(names, parameters, options=True, several=True)
     if chart is not None:
         check_chart(chart)
     given_topics = design_runs.load_planned(
@@ -152,13 +111,13 @@ def compare(
     )  # fmt: skip
     interest = given_topics.interest
     link_costs = design_runs.load_costs(costs, interest, metric=metric)
-    reference = design_runs.ratio_reference(interest, given, threads=threads, progress=progress)
+    reference = design_runs.ratio_reference(interest, parameters, threads=threads, progress=progress)
     if certify is None:  # a bound takes seconds, and proves nothing about costs
         certify = interest.num_subscriptions <= CHEAP_TO_CERTIFY and costs is None
     plans: list[Plan] = []
     for name in names:
         made = design_runs.make(
-            interest, name, design_runs.used_parameters(name, given), seed=seed, threads=threads,
+            interest, name, find(name).used(parameters), seed=seed, threads=threads,
             progress=progress, costs=link_costs, certify=certify, prices=plans[0].prices if plans else None,
             lowest=lowest_of(plans), reference=reference,
         )  # fmt: skip

@@ -143,55 +143,6 @@ def split_algorithms(algorithms: str) -> list[str]:
     return names
 
 
-def check_parameters(names: Sequence[str], given: Mapping[str, Parameter], *, several: bool = False) -> None:
-    """Raise an InputError if no design takes a parameter, or a design lacks one that it needs.
-
-    `several` says that the command takes more than one design.
-    """
-    from meshwright.cli.options import check_search_limits
-    from meshwright.designs.registry import DESIGNS
-    from meshwright.errors import InputError
-
-    for name in names:
-        for parameter in sorted(DESIGNS[name].required):
-            option = f"--{parameter.replace('_', '-')}"
-            by_ratio = "ratio" in DESIGNS[name].parameters
-            if by_ratio and given.get("ratio") is not None:
-                if given.get(parameter) is not None:
-                    raise InputError(f"--ratio and {option} both set the budget of {name}: give one of them")
-            elif given.get(parameter) is None:
-                instead = ", or --ratio" if by_ratio else ""
-                meaning = DESIGNS[name].parameters[parameter]
-                raise InputError(f"{name} needs {option}, {meaning}{instead}: give it")
-    for parameter, value in given.items():
-        takers = [known.name for known in DESIGNS.values() if parameter in known.parameters]
-        if value is not None and not set(takers) & set(names):
-            option = f"--{parameter.replace('_', '-')}"
-            take = "takes" if len(names) == 1 else "take"
-            raise InputError(
-                f"{', '.join(names)} {take} no {option}: leave it out, or "
-                f"{'add' if several else 'take'} {' or '.join(takers)}"
-            )
-    ratio = given.get("ratio")
-    if ratio is not None and not (isinstance(ratio, (int, float)) and 0 <= ratio <= 1):
-        raise InputError(f"--ratio is {ratio}: give a number from 0 to 1 (0.2 is usual)")
-    for option in ("strict", "literal"):
-        if given.get(option) is not None and given.get("costs") is not None:
-            raise InputError(f"--{option} and --costs cannot be combined: leave one of them out")
-    check_search_limits(given.get("seconds"), given.get("steps"))  # type: ignore[arg-type]
-    if given.get("k") is not None and not any("k" in used_parameters(name, given) for name in names):
-        raise InputError("--k applies to best only with --objective balanced: add that, or leave --k out")
-
-
-def used_parameters(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    """Return the parameters that a design uses; best uses k only for the objective balanced."""
-    from meshwright.designs.registry import DESIGNS
-
-    idle = {"k"} if name == "best" and given.get("objective") != "balanced" else set()
-    used = DESIGNS[name].parameters.keys() - idle
-    return {parameter: value for parameter, value in given.items() if parameter in used}
-
-
 def make(
     interest: Interest,
     algorithm: str,

@@ -10,36 +10,23 @@ import typer
 from meshwright.cli.options import (
     Algorithm,
     AllowEmpty,
-    Arbitrary,
     Certify,
     Costs,
-    CoverageGreedy,
-    CoverageRandom,
     Delimiter,
+    DesignParameters,
     ExcludeTopic,
     Expand,
     Force,
     Json,
-    K,
-    Literal,
-    MaxDegree,
-    MaxEdges,
     Metric,
     NodeColumn,
     NoHeader,
-    Objective,
     PublishedTopics,
-    Ratio,
-    Rounds,
-    Seconds,
     Seed,
     ShowProgress,
     SkipUnusable,
     Source,
-    Steps,
-    Strict,
     Threads,
-    TimeLimit,
     TopicColumn,
     TopicKind,
     file_columns,
@@ -129,20 +116,7 @@ def plan(
         str, typer.Option("--out", metavar="PLAN", help="The folder to write the plan to, by path or URL.")
     ],
     algorithm: Algorithm = "gm",
-    k: K = None,
-    rounds: Rounds = None,
-    max_edges: MaxEdges = None,
-    max_degree: MaxDegree = None,
-    ratio: Ratio = None,
-    literal: Literal = False,
-    strict: Strict = False,
-    arbitrary: Arbitrary = False,
-    coverage_greedy: CoverageGreedy = None,
-    coverage_random: CoverageRandom = None,
-    objective: Objective = None,
-    time_limit: TimeLimit = None,
-    seconds: Seconds = None,
-    steps: Steps = None,
+    parameters: DesignParameters,
     costs: Costs = None,
     metric: Metric = False,
     certify: Certify = False,
@@ -198,37 +172,28 @@ def plan(
     from meshwright.actions.outputs import check_target
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs, spark_runs
-    from meshwright.designs.registry import find
+    from meshwright.designs.registry import check_parameters, find
     from meshwright.errors import InputError
     from meshwright.jit.announce import working_seconds
     from meshwright.store.plans import check_replaced
 
     find(algorithm)  # reject misspelled names and unwritable paths before long work
     check_target(out, "front" if front else "plan")
-    given = {
-        "k": k,
-        "rounds": rounds,
-        "max_edges": max_edges,
-        "max_degree": max_degree,
-        "ratio": ratio,
-        "literal": literal or None,
-        "strict": strict or None,
-        "arbitrary": arbitrary or None,
-        "coverage_greedy": coverage_greedy,
-        "coverage_random": coverage_random,
-        "objective": objective,
-        "time_limit": time_limit,
-        "seconds": seconds,
-        "steps": steps,
-    }
     if front:
-        check_front(algorithm, objective=objective, k=k, report=None if report is None else str(report))
+        check_front(
+            algorithm,
+            objective=parameters.get("objective"),
+            k=parameters.get("k"),
+            report=None if report is None else str(report),
+        )
     if report is not None:
         check_page(report)
-    design_runs.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
+    check_parameters(
+        [algorithm], {**parameters, "costs": None if costs is None else str(costs)}, options=True
+    )
     if coverage is not None and parts is None:
         raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
-    spark_runs.check_on_spark(algorithm, given, parts, coverage, costs, conf)
+    spark_runs.check_on_spark(algorithm, parameters, parts, coverage, costs, conf)
     given_topics = design_runs.load_planned(
         source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
         expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty, json=json,
@@ -243,8 +208,8 @@ def plan(
             source,
             interest,
             out,
-            seconds,
-            steps,
+            parameters.get("seconds"),
+            parameters.get("steps"),
             seed,
             threads,
             certify=certify,
@@ -256,7 +221,7 @@ def plan(
     lines: list[str] = []
     if parts is not None:
         done = spark_runs.make_in_parts(
-            interest, algorithm, given, master=master, conf=conf,
+            interest, algorithm, parameters, master=master, conf=conf,
             connect_timeout=connect_timeout, parts=parts, coverage=coverage,
             seed=seed, progress=progress,
         )  # fmt: skip
@@ -266,7 +231,7 @@ def plan(
     else:
         began = working_seconds()
         made = design_runs.make(
-            interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,
+            interest, algorithm, parameters, seed=seed, threads=threads, progress=progress, costs=link_costs,
             certify=certify,
         )  # fmt: skip
         if master is not None or conf:
