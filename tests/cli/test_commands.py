@@ -11,7 +11,8 @@ import pytest
 
 import meshwright as mw
 from meshwright import workloads
-from meshwright.cli import demo
+from meshwright.actions import demo
+from meshwright.actions.ingest import Ingested
 from meshwright.designs.registry import DESIGNS
 from meshwright.pipeline.dataset.ingest import Outcome
 from meshwright.store import plan_check
@@ -289,12 +290,13 @@ def test_demo_says_no_when_the_plan_fails(tmp_path: Path, monkeypatch: pytest.Mo
     def failed(*given: Any, **named: Any) -> Any:
         return replace(real(*given, **named), disagreements=("nothing is right",))
 
-    def write_without_spark(nodes: int, topics: int, seed: int, out: Path) -> tuple[Outcome, str]:
+    def write_without_spark(nodes: int, topics: int, seed: int, out: Path, _: Any) -> Any:
         mw.write_dataset(workloads.zipf(nodes, topics, size=3, seed=seed), out / "dataset")
-        return Outcome(90, 90, 0, 0, 0, nodes, topics, "csv", None), "without Spark"
+        rows = Outcome(90, 90, 0, 0, 0, nodes, topics, "csv", None)
+        return Ingested(rows, str(out / "dataset"), on_spark=False), ()
 
-    monkeypatch.setattr(demo, "_ingest_raw_logs", write_without_spark)
-    monkeypatch.setattr(demo, "_run_brokers", lambda *_: {"passed": None, "line": "skipped"})
+    monkeypatch.setattr(demo, "ingest_raw_logs", write_without_spark)
+    monkeypatch.setattr(demo, "run_brokers", lambda *_: ("skipped", {"passed": None}))
     monkeypatch.setattr("meshwright.store.plan_check.verify_stored_plan", failed)
     answer = meshwright("demo", *SMALL, "--out", tmp_path)
     assert answer.code == 1
@@ -305,7 +307,7 @@ def test_demo_says_no_when_the_plan_fails(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_demo_with_nothing_to_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One broker, and no Mosquitto, make a demo without links and without processes: neither is an error."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("meshwright.brokers.processes.SYSTEM_FOLDERS", str(tmp_path))
+    monkeypatch.setattr("meshwright.brokers.mosquitto.SYSTEM_FOLDERS", str(tmp_path))
     answer = meshwright("demo", "--nodes", "1", "--topics", "8", "--out", tmp_path)
     assert answer.code == 0
     assert "nothing to link" in answer.out

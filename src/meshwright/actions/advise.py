@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from meshwright.actions.sources import group_topics
+from meshwright.progress import titled
 
 if TYPE_CHECKING:
     from meshwright.designs.advice import Advice, Wishes
     from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
+    from meshwright.progress import Progress
 
 
 def advise(
@@ -20,6 +22,7 @@ def advise(
     steps: int | None = None,
     seed: int = 0,
     threads: int = 1,
+    progress: Progress | None = None,
 ) -> Advice:
     """Try the designs that fit the requirements, and choose one.
 
@@ -41,6 +44,8 @@ def advise(
         machine. Greedy designs take as long as they take.
     threads
         Number of threads.
+    progress
+        A callback for the progress; its phases begin with the title of the design.
 
     Examples
     --------
@@ -50,18 +55,24 @@ def advise(
     [('a', 'b'), ('a', 'c')]
     """
     from meshwright.designs import advice
+    from meshwright.designs.certified import certify
     from meshwright.designs.design import design
     from meshwright.designs.front import front
+    from meshwright.designs.registry import find
 
     source = group_topics(interest)
 
     def make(interest: Interest, algorithm: str, **given: Any) -> Plan:
-        return source.planned(design(interest, algorithm, **given))
+        report = titled(progress, find(algorithm).title)
+        return source.planned(design(interest, algorithm, progress=report, **given))
+
+    def prove(plan: Plan, **given: Any) -> Plan:
+        return certify(plan, progress=titled(progress, "Certificate"), **given)
 
     def trade_off(interest: Interest, **given: Any) -> tuple[Plan, ...]:
         return tuple(source.planned(plan) for plan in front(interest, **given))
 
     return advice.advise(
         source.interest, wishes, seconds=seconds, steps=steps, seed=seed, threads=threads, make=make,
-        trade_off=trade_off,
+        prove=prove, trade_off=trade_off,
     )  # fmt: skip

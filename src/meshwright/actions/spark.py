@@ -25,13 +25,16 @@ class SparkOptions:
     """Settings as KEY=VALUE."""
     connect_timeout: float = 30.0
     """Seconds that the master may take to answer, once Java runs."""
+    always: bool = False
+    """Whether small data are read on Spark, too."""
 
     @property
     def wanted(self) -> bool:
         """Whether the user asks for Spark: by an option, a variable, or the settings of Spark."""
         from meshwright.pipeline.session.start import user_settings
 
-        given = self.master is not None or bool(self.conf) or "SPARK_REMOTE" in os.environ
+        named = self.master is not None or bool(self.conf)
+        given = self.always or named or "SPARK_REMOTE" in os.environ
         return given or "spark.master" in user_settings()
 
     @property
