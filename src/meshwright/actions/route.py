@@ -125,7 +125,6 @@ def route(
     from meshwright.files.places import names_in
     from meshwright.routes import OBJECTIVES
     from meshwright.routes import route as choose
-    from meshwright.routes.few_relays import prefer_few_relays
     from meshwright.store.trees import read_trees, tree_ids, write_trees
 
     if objective not in OBJECTIVES:
@@ -137,9 +136,7 @@ def route(
     given, unknown = ({}, 0) if rates is None else _read_rates(rates, overlay.interest, planned)
     if objective == "stable":
         given["today"] = tree_ids(read_trees(today or plan).trees, overlay.interest)
-    trees = choose(overlay, objective, **given)
-    if planned is not None and objective == "hops":
-        trees = prefer_few_relays(trees, planned)
+    trees = choose(overlay, objective, filters=planned, **given)
     before = names_in(str(plan))
     write_trees(trees, plan)
     outdated = None

@@ -74,7 +74,7 @@ def find_drift(folder: Path, deployed: DeployedFederation, secret: bytes | None 
                 found += shown or [Drift(name, None, "it has changed")]
             if status is not None and stat.S_ISREG(status.st_mode):
                 mode = stat.S_IMODE(status.st_mode)
-                widest = 0o600 if target.is_private(name, secured=deployed.secured) else 0o640
+                widest = 0o600 if target.is_private(name, deployed.secured) else 0o640
                 if mode & ~widest:
                     found.append(Drift(name, None, f"its mode is {mode:04o}, more open than {widest:04o}"))
     return found

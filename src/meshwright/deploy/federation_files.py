@@ -65,5 +65,5 @@ def step_files(step: Step, delta: Delta, inventory: Inventory, settings: BrokerS
 
 def mode_of(name: str, settings: BrokerSettings, *, secured: bool | None = None) -> int:
     """Return the mode of a file: only its owner reads passwords, and others never anything."""
-    private = settings.broker.is_private(name, secured=settings.secured if secured is None else secured)
+    private = settings.broker.is_private(name, settings.secured if secured is None else secured)
     return 0o600 if private else 0o640

@@ -84,7 +84,7 @@ class BrokerSettings:
     @property
     def reloads(self) -> bool:
         """Whether links change by a reload."""
-        return self.broker.reloads(self)
+        return (self.profile, self.version) in self.broker.reloading
 
     @property
     def qos(self) -> int:

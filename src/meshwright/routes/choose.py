@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids, Offsets
+    from meshwright.filters import PlannedFilters
     from meshwright.measure.adjacency import Adjacency
 
 
@@ -100,6 +101,7 @@ def route(
     rates: NDArray[Any] | None = None,
     today: Iterable[tuple[int, int, int]] = (),
     publishers: Iterable[tuple[int, int]] = (),
+    filters: PlannedFilters | None = None,
 ) -> Trees:
     """Choose a tree for each topic that lies inside the overlay and spans exactly its subscribers.
 
@@ -122,6 +124,9 @@ def route(
     publishers
         Broker and topic, by id, of the publishers. Subscribers of the topic are in its tree anyway; other
         publishers attach by a one-way link.
+    filters
+        The MQTT filters whose groups are the topics, by default those of the plan. With `hops`, among trees
+        of the same depth, each group has one with few relayed deliveries.
 
     Raises
     ------
@@ -139,6 +144,7 @@ def route(
     """
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
+    filters = getattr(overlay, "filters", None) if filters is None else filters
     overlay = Overlay.of(overlay)
     interest = overlay.interest
     weights = _check_rates(rates, interest.num_topics)
@@ -164,7 +170,12 @@ def route(
         unreachable,
         np.zeros((0, 3), dtype=np.int32),
     )
-    return attach(trees, links, publishers)
+    trees = attach(trees, links, publishers)
+    if filters is None or objective != "hops":
+        return trees
+    from meshwright.routes.few_relays import prefer_few_relays
+
+    return prefer_few_relays(trees, filters)
 
 
 def _check_rates(rates: NDArray[Any] | None, topics: int) -> NDArray[np.float64]:

@@ -1,7 +1,6 @@
 """Targets: the kinds of brokers that plans are deployed on. Nothing else in `deploy` knows a broker product.
 
-To add one, write a package beside `mosquitto` with a class that has what `Target` lists, and name it in
-`TARGETS`.
+To add one, write a package beside `mosquitto` with a `TARGET`, and name it in `TARGETS`.
 """
 
 from __future__ import annotations
@@ -9,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from meshwright.brokers.processes import BrokerKind, Brokers
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from meshwright.deploy.settings import BrokerSettings
     from meshwright.deploy.wiring import Wiring
 
-TARGETS = {"mosquitto": "Mosquitto"}
-"""Each target by name, as options and manifests write it: the package of that name here, and its class."""
+TARGETS = ("mosquitto",)
+"""The names of targets, as options and manifests write them: each is a package here with a `TARGET`."""
 DEFAULT_TARGET = "mosquitto"
 
 LINKS, GONE, ACCESS, MOVED, EDITED = "links", "gone", "access", "moved", "edited"
@@ -52,65 +51,49 @@ class Capabilities:
     """Bytes of the longest filter that a link carries."""
 
 
-class Target(Protocol):
+@dataclass(frozen=True)
+class Target:
     """One kind of broker: what it can do, and how its configuration is written and read."""
 
     name: str
-    product: str
-    """The name for people."""
+    kind: BrokerKind
+    """How to find, start and reload such a broker on this machine."""
     versions: tuple[str, ...]
     """The versions that need different files or steps, the oldest first."""
-    capabilities: Capabilities
+    reloading: frozenset[tuple[str, str]]
+    """Profiles and versions in which changed links take effect by a reload."""
+    classify: Callable[[str, BrokerSettings], str]
+    """Returns what a broker must do for an edit: nothing, reload or restart."""
+    links_file: Callable[[BrokerSettings], str]
+    """Returns the name of the file that states the links that a broker dials."""
     access_files: tuple[str, ...]
     """Files that a broker reads again without a restart."""
     queues: str
     """Where a broker stores its queues, in its folder."""
-
-    def reloads(self, settings: BrokerSettings) -> bool:
-        """Return whether changed links take effect by a reload."""
-
-    def classify(self, edit: str, settings: BrokerSettings) -> str:
-        """Return what a broker must do for an edit: nothing, reload or restart."""
-
-    def links_file(self, settings: BrokerSettings) -> str:
-        """Return the name of the file that states the links that a broker dials."""
-
-    def is_private(self, file: str, *, secured: bool) -> bool:
-        """Return whether only its owner may read a file; others hold no passwords."""
-
-    def broker_files(
-        self, wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str
-    ) -> dict[str, str]:
-        """Return the texts of the files that configure a broker, by name."""
-
-    def unit_files(self, broker: str, settings: BrokerSettings) -> dict[str, str]:
-        """Return the files that start a broker as a service, by name."""
-
-    def shared_files(
-        self, trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings
-    ) -> dict[str, str]:
-        """Return the files for all brokers together, by name."""
-
-    def read_links(self, text: str, inventory: Inventory) -> set[TopicLine]:
-        """Read the topic lines of all links that a file states, ours and others."""
-
-    def mask(self, text: str) -> str:
-        """Return a text without the passwords in it."""
-
-    def check_existing(
-        self, wiring: Wiring, inventory: Inventory, settings: BrokerSettings
-    ) -> dict[str, list[str]]:
-        """Return, by broker, what its own configuration must provide, and whether it does."""
-
-    def lint(self, configurations: Iterable[str | Path], hosts: Mapping[str, tuple[str, int]]) -> Inspection:
-        """Read existing configurations, and find what is wrong with them."""
-
-    def watch(self, brokers: Brokers, settings: BrokerSettings) -> Watch:
-        """Return what observes running brokers."""
+    is_private: Callable[[str, bool], bool]
+    """Returns whether only its owner may read a file, of brokers with passwords or without."""
+    broker_files: Callable[[Wiring, Inventory, BrokerSettings, str], dict[str, str]]
+    """Returns the texts of the files that configure a broker, by name."""
+    unit_files: Callable[[str, BrokerSettings], dict[str, str]]
+    """Returns the files that start a broker as a service, by name."""
+    shared_files: Callable[[NamedTrees, Wiring, Inventory, BrokerSettings], dict[str, str]]
+    """Returns the files for all brokers together, by name."""
+    read_links: Callable[[str, Inventory], set[TopicLine]]
+    """Reads the topic lines of all links that a file states, ours and others."""
+    mask: Callable[[str], str]
+    """Returns a text without the passwords in it."""
+    check_existing: Callable[[Wiring, Inventory, BrokerSettings], dict[str, list[str]]]
+    """Returns, by broker, what its own configuration must provide, and whether it does."""
+    lint: Callable[[Iterable[str | Path], Mapping[str, tuple[str, int]]], Inspection]
+    """Reads existing configurations, and finds what is wrong with them."""
+    watch: Callable[[Brokers, BrokerSettings], Watch]
+    """Returns what observes running brokers."""
+    capabilities: Capabilities = Capabilities()
 
     @property
-    def kind(self) -> BrokerKind:
-        """How to find, start and reload such a broker on this machine."""
+    def product(self) -> str:
+        """The name for people."""
+        return self.kind.product
 
 
 @cache
@@ -124,8 +107,7 @@ def load_target(name: str) -> Target:
     """
     if name not in TARGETS:
         raise InputError(f"no target {name!r}: choose one of {', '.join(TARGETS)}")
-    module = import_module(f"meshwright.deploy.targets.{name}")
-    target: Target = getattr(module, TARGETS[name])()
+    target: Target = import_module(f"meshwright.deploy.targets.{name}").TARGET
     return target
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from meshwright.brokers.mosquitto import CONFIGURATION
 from meshwright.deploy.passwords import derive, password
+from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT
 from meshwright.deploy.wiring import BOTH, OUT, bridge_identity, client_id
 
 if TYPE_CHECKING:
@@ -17,8 +20,21 @@ if TYPE_CHECKING:
 PASSWORD_ITERATIONS = 101
 """Iterations of the password hash, as in Mosquitto 2.0."""
 PASSWORD = re.compile(r"^(\s*(?:remote_password|bridge_psk)\s).*", re.MULTILINE)
-MASK = r"\1…"
-"""What replaces passwords where they cannot be compared, and wherever they would be shown."""
+ACCESS_FILES = ("passwords", "access", "bridges.passwords", "bridges.access")
+"""Files that a broker reads again on a reload."""
+SECRET_FILES = ("passwords", "bridges.passwords", "client.password", CONFIGURATION)
+"""Files that hold passwords if there is a secret; then only their owner may read them."""
+
+
+def is_private(file: str, secured: bool) -> bool:
+    """Return whether only its owner may read a file; a fragment may hold the password of a user."""
+    name = Path(file).name
+    return name == FRAGMENT or (secured and name in SECRET_FILES)
+
+
+def mask(text: str) -> str:
+    """Return a configuration without passwords, where they cannot be compared, or would be shown."""
+    return PASSWORD.sub(r"\1…", text)
 
 
 def password_line(secret: bytes, user: str, word: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.deploy.targets.mosquitto import FRAGMENT
 from meshwright.deploy.targets.mosquitto.parse import read_configurations
 from meshwright.deploy.wiring import BOTH, OUT, client_id
 from meshwright.errors import InputError, MeshwrightError
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from meshwright.deploy.settings import BrokerSettings
     from meshwright.deploy.wiring import Wiring
 
-REQUIREMENTS = "required.md"
-"""The file beside a fragment."""
+FRAGMENT, REQUIREMENTS = "meshwright.conf", "required.md"
+"""The files of a broker's folder."""
 
 
 def remote_password(endpoint: Endpoint) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.mosquitto import MOSQUITTO
+from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
+from meshwright.deploy.hosts.services import docker_compose, systemd_unit
 from meshwright.deploy.named_trees import filters_by_link
-from meshwright.deploy.targets.mosquitto import CONFIGURATION, FRAGMENT
-from meshwright.deploy.targets.mosquitto.fragments import REQUIREMENTS
+from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, REQUIREMENTS
 from meshwright.deploy.targets.mosquitto.render import UNUSED_PREFIX
 from meshwright.deploy.wiring import client_id, folder_of, local_client_id
 from meshwright.filters import covers
@@ -26,6 +26,22 @@ SHARED_PORT = " Bridges share the port of clients; `bridge_port` in the inventor
 """Said where bridges have no port of their own."""
 MOST_RELAYED = 50
 """Relays that are listed."""
+
+
+def unit_files(broker: str, settings: BrokerSettings) -> dict[str, str]:
+    """Return the systemd unit of a broker whose whole configuration is ours."""
+    return {} if settings.fragment else {"mosquitto.service": systemd_unit(broker, MOSQUITTO)}
+
+
+def shared_files(
+    trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings
+) -> dict[str, str]:
+    """Return the handbook and, for brokers whose whole configuration is ours, the compose file."""
+    pages = {"plan.md": handbook(trees, wiring, inventory, settings)}
+    if settings.fragment:
+        return pages
+    image = f"eclipse-mosquitto:{settings.version}"
+    return {"docker-compose.yml": docker_compose(wiring, MOSQUITTO, image), **pages}
 
 
 def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> str:

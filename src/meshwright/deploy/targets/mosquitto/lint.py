@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from meshwright.deploy.findings import (
     DUPLICATE,
@@ -16,12 +17,13 @@ from meshwright.deploy.findings import (
 )
 from meshwright.deploy.targets.mosquitto.network import MOST_FILTERS, Link, Network
 from meshwright.deploy.targets.mosquitto.options import likely_option
-from meshwright.deploy.targets.mosquitto.parse import BrokerConfiguration, TopicLine
+from meshwright.deploy.targets.mosquitto.parse import BrokerConfiguration, TopicLine, read_configurations
 from meshwright.filters import overlaps, why_invalid
 
 
-def inspect(network: Network) -> Inspection:
-    """Return what brokers and bridges hold, and what is wrong with them."""
+def inspect(configurations: Iterable[str | Path], hosts: Mapping[str, tuple[str, int]]) -> Inspection:
+    """Read existing configurations, follow their bridges, and find what is wrong."""
+    network = Network(read_configurations(configurations), hosts)
     return Inspection(
         tuple(broker.name for broker in network.brokers),
         sum(len(broker.bridges) for broker in network.brokers),

@@ -21,6 +21,7 @@ from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
     from meshwright.brokers.processes import Brokers
+    from meshwright.deploy.settings import BrokerSettings
 
 CONNECTED = re.compile(r"New (?:client|bridge) connected from \S+ as (.*) \(p\d+, c[01], k\d+")
 DISCONNECTED = re.compile(
@@ -40,8 +41,8 @@ PAUSE = 0.01
 class Logs:
     """The logs of running brokers, read as they grow."""
 
-    def __init__(self, brokers: Brokers, qos: int = 1) -> None:
-        self.brokers, self.qos = brokers, qos
+    def __init__(self, brokers: Brokers, settings: BrokerSettings | None = None) -> None:
+        self.brokers, self.qos = brokers, 1 if settings is None else settings.qos
 
     def positions(self, brokers: Iterable[str]) -> dict[str, int]:
         """Return the current lengths of these brokers' logs; later lines come after them."""

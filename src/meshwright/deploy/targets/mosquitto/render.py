@@ -30,10 +30,15 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from meshwright.brokers.mosquitto import CONFIGURATION
 from meshwright.deploy.passwords import CLIENT_USER, client_password, password
-from meshwright.deploy.targets.mosquitto import CONFIGURATION, FRAGMENT
 from meshwright.deploy.targets.mosquitto.credentials import bridge_access, bridge_users, password_line
-from meshwright.deploy.targets.mosquitto.fragments import REQUIREMENTS, remote_password, requirements
+from meshwright.deploy.targets.mosquitto.fragments import (
+    FRAGMENT,
+    REQUIREMENTS,
+    remote_password,
+    requirements,
+)
 from meshwright.deploy.wiring import BOTH, IN, OUT, bridge_identity, client_id
 from meshwright.filters import group_numbers, has_wildcard
 
