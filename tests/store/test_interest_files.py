@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.store import interest_files
+from meshwright.store import row_files
 from meshwright.store.datasets import write_dataset
 from strategies import wild_interests
 
@@ -226,11 +226,11 @@ def test_too_many_rows(tmp_path: Path) -> None:
     """A Parquet file with more rows than can be numbered is refused before it is read."""
     write_parquet([{"node": node, "topic": topic} for node, topic in PAIRS], tmp_path / "a.parquet")
     with (
-        mock.patch.object(interest_files, "MOST_SUBSCRIPTIONS", len(PAIRS) - 1),
+        mock.patch.object(row_files, "MOST_SUBSCRIPTIONS", len(PAIRS) - 1),
         pytest.raises(InputError, match=r"a\.parquet: 4 rows are more than 3"),
     ):
         load_interest(tmp_path / "a.parquet")
-    with mock.patch.object(interest_files, "MOST_SUBSCRIPTIONS", len(PAIRS)):
+    with mock.patch.object(row_files, "MOST_SUBSCRIPTIONS", len(PAIRS)):
         assert load_interest(tmp_path / "a.parquet").num_subscriptions == len(PAIRS)
 
 

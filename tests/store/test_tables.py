@@ -11,14 +11,8 @@ import pytest
 
 from meshwright.errors import FormatError, InputError
 from meshwright.files.header import Kind, check_digests, table_digests
-from meshwright.store.tables import (
-    NamedColumns,
-    errors_name_file,
-    first_line,
-    open_parquet,
-    read_csv,
-    read_parts,
-)
+from meshwright.store.row_files import errors_name_file, read_csv
+from meshwright.store.tables import NamedColumns, first_line, open_parquet, read_parts
 
 SCHEMA = pa.schema({"a": pa.int64()})
 

@@ -15,10 +15,8 @@ from meshwright.files.header import PLAN
 from meshwright.files.urls import local_path
 from meshwright.names import name_column
 from meshwright.overlay import Overlay
-from meshwright.store.costs import ENDINGS
 from meshwright.store.plans import read_plan
-from meshwright.store.tables import errors_name_file, read_csv, read_parquet
-from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
+from meshwright.store.row_files import check_rows_file, errors_name_file, read_columns
 
 if TYPE_CHECKING:
     from meshwright.interest import Interest
@@ -98,11 +96,6 @@ def _read(path: Path) -> pa.Table:
         return read_plan(path).edges
     if not path.is_file():
         raise InputError(f"no bridges {path}: give a file with columns u and v, or a plan's folder")
-    if not path.name.lower().endswith(ENDINGS):
-        raise InputError(f"{path} does not end in any of {', '.join(ENDINGS)}: rename it")
     with errors_name_file(path):
-        if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty: give it rows with the columns u and v")
-        if path.name.lower().endswith(".parquet"):
-            return read_parquet(path, ("u", "v"), MOST_SUBSCRIPTIONS)
-        return read_csv(path, ("u", "v"))
+        check_rows_file(path, "u and v")
+        return read_columns(path, lambda _: ("u", "v"))

@@ -12,15 +12,7 @@ import pyarrow as pa
 from meshwright.arrow import to_numpy
 from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import Interest
-from meshwright.store.tables import (
-    check_names,
-    csv_names,
-    errors_name_file,
-    parquet_names,
-    read_csv,
-    read_parquet,
-)
-from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
+from meshwright.store.row_files import check_names, check_rows_file, errors_name_file, read_columns
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
@@ -28,7 +20,6 @@ if TYPE_CHECKING:
 
 PAIRS, PLACES = ("u", "v", "cost"), ("node", "x", "y")
 """The columns of the two kinds of tables."""
-ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 
 def load_costs(source: Any, interest: Interest | Any, *, check_triangle: bool = False) -> LinkCosts:
@@ -66,16 +57,9 @@ def load_costs(source: Any, interest: Interest | Any, *, check_triangle: bool = 
     path = Path(source)
     if not path.is_file():
         raise InputError(f"no file {path} with link costs: nothing is there, check the path")
-    if not path.name.lower().endswith(ENDINGS):
-        raise InputError(f"{path} does not end in any of {', '.join(ENDINGS)}: rename it")
     with errors_name_file(path):
-        if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty: give it rows with the columns u, v, cost or node, x, y")
-        if path.name.lower().endswith(".parquet"):
-            table = read_parquet(path, _columns_of(parquet_names(path)), MOST_SUBSCRIPTIONS)
-        else:
-            table = read_csv(path, _columns_of(csv_names(path)))
-        return _costs(table, interest, check_triangle)
+        check_rows_file(path, "u, v, cost or node, x, y")
+        return _costs(read_columns(path, _columns_of), interest, check_triangle)
 
 
 def _columns_of(names: Sequence[str]) -> tuple[str, str, str]:

@@ -22,16 +22,19 @@ from meshwright.formatting import counted
 from meshwright.interest import Interest
 from meshwright.names import MQTT, check_topic_kind, guess_topic_kind
 from meshwright.store.datasets import read_dataset, read_topic_kind
-from meshwright.store.tables import (
+from meshwright.store.row_files import (
+    DELIMITERS,
+    check_delimiter,
     check_names,
     check_operations,
     csv_names,
+    delimiter_of,
     errors_name_file,
+    other_delimiter,
     parquet_names,
     read_csv,
     read_parquet,
 )
-from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -57,8 +60,7 @@ class Columns:
     """Whether the first line of a CSV file names its columns; otherwise node comes first, then topic."""
 
     def __post_init__(self) -> None:
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
-            raise InputError(f"delimiter {self.delimiter!r} is not one character: give one, or tab")
+        check_delimiter(self.delimiter)
 
     @property
     def options(self) -> list[str]:
@@ -74,10 +76,6 @@ class Columns:
     def among(self, found: Sequence[str]) -> list[str]:
         """Return the columns to read of those in a file: nodes, topics, and operations if it has them."""
         return list(dict.fromkeys([self.node, self.topic, *([OPERATION] if OPERATION in found else [])]))
-
-    def delimiter_of(self, path: Path) -> str:
-        """Return the separator of a file."""
-        return self.delimiter or ("\t" if ".tsv" in path.name.lower() else ",")
 
 
 def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
@@ -245,7 +243,7 @@ def _ingest(path: Path, columns: Columns) -> str:
 
 
 def _read_csv(path: Path, columns: Columns) -> pa.Table:
-    delimiter = columns.delimiter_of(path)
+    delimiter = delimiter_of(path.name, columns.delimiter)
     try:
         names = csv_names(path, delimiter) if columns.header else []
         if columns.header:
@@ -275,10 +273,6 @@ def _first_ragged_line(path: Path, delimiter: str) -> str | None:
     return None
 
 
-DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
-"""Usual separators, as the option --delimiter takes them."""
-
-
 def check_header(found: Sequence[str], columns: Columns, delimiter: str = ",") -> None:
     """Raise an InputError that names the option to add, if a CSV header lacks a column.
 
@@ -293,11 +287,9 @@ def check_header(found: Sequence[str], columns: Columns, delimiter: str = ",") -
     if not absent:
         return
     start = f"no column {absent[0]!r}; the columns are {first_five(found)}"
-    other = next(
-        (mark for mark in DELIMITERS if mark != delimiter and any(mark in name for name in found)), None
-    )
-    if len(found) == 1 and other is not None:
-        raise InputError(f"{start}: add --delimiter {DELIMITERS[other]}")
+    delimiter_option = other_delimiter(found, delimiter)
+    if delimiter_option is not None:
+        raise InputError(f"{start}: add {delimiter_option}")
     guesses = _guess_columns(found, columns)
     if guesses is not None:
         raise InputError(f"{start}: add {guesses}")
@@ -343,7 +335,7 @@ def _read_json_lines(path: Path, columns: Columns) -> pa.Table:
 
 
 def _read_parquet(path: Path, columns: Columns) -> pa.Table:
-    return read_parquet(path, columns.among(parquet_names(path)), MOST_SUBSCRIPTIONS)
+    return read_parquet(path, columns.among(parquet_names(path)))
 
 
 READERS: dict[str, Reader] = {

@@ -1,8 +1,7 @@
-"""Tables on disk: Parquet with the columns of a contract, columns of names, and columns read as text."""
+"""Tables on disk: Parquet with the columns of a contract, and columns of names."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,19 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import fill_null, from_strings, is_text, to_numpy
+from meshwright.arrow import from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
-from meshwright.files.limits import expand_gzip
 from meshwright.files.urls import open_input
-from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
-"""The operations of events, in lower case, and whether each is an unsubscribe."""
 ROWS_AT_ONCE = 1 << 20
 """Rows per row group of a Parquet file; fixed, so that the bytes do not depend on how rows arrive."""
 
@@ -193,146 +188,3 @@ class NamedColumns:
         if not (texts or pa.types.is_integer(column.type)):
             raise FormatError(f"{self.file} has {name}s that are {column.type}: give strings or integers")
         return column.cast(pa.string())
-
-
-@contextmanager
-def errors_name_file(path: Path) -> Iterator[None]:
-    """Turn errors while reading into one line that names the file."""
-    try:
-        yield
-    except (UnicodeDecodeError, pa.ArrowException, OSError) as error:
-        text = first_line(error)
-        if isinstance(error, UnicodeDecodeError) or "UTF8" in text or "UTF-8" in text:
-            raise FormatError(f"{path} is not UTF-8 text: save it as UTF-8") from error
-        if isinstance(error, OSError) and error.strerror:
-            raise FormatError(f"{path} cannot be read: {error.strerror}; check it") from error
-        ragged = re.search(r"Expected (\d+) columns, got (\d+)", text)
-        if ragged is not None:
-            raise FormatError(
-                f"{path} cannot be read: a line has {counted(int(ragged[2]), 'column')}, not {ragged[1]}; "
-                "correct it"
-            ) from error
-        raise FormatError(
-            f"{path} cannot be read: it is damaged, or not what its name says; write it again"
-        ) from error
-    except (InputError, FormatError) as error:
-        if str(path) in str(error):
-            raise
-        raise type(error)(f"{path}: {error}") from error
-
-
-def _csv_source(path: Path) -> Any:
-    """Return what Arrow reads a CSV file from: compressed files expand only so far.
-
-    They are expanded here and now. Arrow would read on in a thread of its own after an error, and crash if
-    Python ends meanwhile.
-    """
-    return pa.BufferReader(expand_gzip(path)) if path.name.lower().endswith(".gz") else path
-
-
-def csv_names(path: Path, delimiter: str = ",") -> list[str]:
-    """Return the column names of a CSV file: its first line."""
-    from pyarrow import csv
-
-    parse = csv.ParseOptions(newlines_in_values=True, delimiter=delimiter)
-    with csv.open_csv(_csv_source(path), parse_options=parse) as head:
-        names: list[str] = head.schema.names
-    return names
-
-
-def read_csv(path: Path, columns: Sequence[str], *, delimiter: str = ",", header: bool = True) -> pa.Table:
-    """Read columns of a CSV file as strings: 007 stays 007, and "NULL" is a name.
-
-    Without a header, the first columns of the file get these names.
-    """
-    from pyarrow import csv
-
-    found = csv_names(path, delimiter)
-    if header:
-        check_columns(found, columns)
-    elif len(found) < len(columns):
-        raise InputError(
-            f"line 1 has {counted(len(found), 'column')}, not {len(columns)}: choose the right --delimiter"
-        )
-    names = [*columns, *(f"column {place}" for place in range(len(columns), len(found)))]
-    convert = csv.ConvertOptions(
-        include_columns=list(dict.fromkeys(columns)),
-        column_types=dict.fromkeys(columns, pa.string()),
-        strings_can_be_null=False,
-    )
-    return csv.read_csv(
-        _csv_source(path),
-        read_options=csv.ReadOptions() if header else csv.ReadOptions(column_names=names),
-        parse_options=csv.ParseOptions(newlines_in_values=True, delimiter=delimiter),
-        convert_options=convert,
-    )
-
-
-def parquet_names(path: Path) -> list[str]:
-    """Return the column names of a Parquet file."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as parquet:
-        names: list[str] = parquet.schema_arrow.names
-    return names
-
-
-def read_parquet(path: Path, columns: Sequence[str], most_rows: int) -> pa.Table:
-    """Read columns of a Parquet file; integers become strings, as in other formats."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as parquet:
-        check_columns(parquet.schema_arrow.names, columns)
-        if parquet.metadata.num_rows > most_rows:
-            raise InputError(
-                f"{parquet.metadata.num_rows} rows are more than {most_rows} (2³¹ − 1): "
-                "sample the data, or split it by topic"
-            )
-        table = parquet.read(columns=list(columns))
-    return pa.table({name: _as_strings(table.column(name)) for name in columns})
-
-
-def _as_strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Turn integers into strings, so that the order of names does not depend on the file format."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pa.string()) if pa.types.is_integer(column.type) else column
-
-
-def check_columns(found: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise an InputError if a column is missing or occurs more than once."""
-    for column in wanted:
-        if column not in found:
-            raise InputError(f"no column {column!r}; the columns are {first_five(found)}: rename one of them")
-        if found.count(column) > 1:
-            raise InputError(f"more than one column {column!r}: keep one of them")
-
-
-def check_names(column: pa.ChunkedArray, what: str) -> None:
-    """Raise an InputError if some names of a column are blank."""
-    blank = column.is_null()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        blank = pc.or_kleene(blank, pc.equal(pc.utf8_trim_whitespace(column), from_strings([""])[0]))
-    rows = np.flatnonzero(to_numpy(fill_null(blank, True)))
-    if len(rows):
-        raise InputError(
-            f"no {what} name in {first_rows(rows)} (counted from 1, without the header): "
-            "fill the gaps, or drop these rows"
-        )
-
-
-def check_operations(column: pa.ChunkedArray) -> None:
-    """Raise an InputError if a row is an event other than a subscribe; an empty operation is a subscribe."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    other = column.is_valid()
-    if is_text(column.type):
-        subscribes = ["", *(name for name, leaves in OPERATIONS.items() if not leaves)]
-        words = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-        other = pc.and_(other, pc.invert(pc.is_in(words, from_strings(subscribes))))
-    rows = np.flatnonzero(to_numpy(other))
-    if len(rows):
-        raise InputError(
-            f"row {rows[0] + 1} (counted from 1, without the header) has the operation "
-            f"{column[int(rows[0])].as_py()!r}, and only subscribes are read here"
-        )

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from meshwright.errors import InputError, first_five
 from meshwright.fingerprint import name_buffers
 from meshwright.pipeline.dataflow import Flow, SparkFlow, make_batch, numbers
 from meshwright.pipeline.readers.formats import TABLE
@@ -27,6 +26,7 @@ from meshwright.pipeline.readers.parquet_files import batch_rows, check_types
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, column_roles
 from meshwright.pipeline.readers.shares import brokers_of, choose_topics, read_share
 from meshwright.pipeline.readers.sources import Stretch
+from meshwright.store.row_files import find_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,13 +100,9 @@ def table_blocks(table: DataFrame, reading: Reading) -> Flow:
 
     columns = {}
     for what, column, needed in column_roles(reading):
-        if column in table.columns:
+        if column in table.columns or needed:
+            find_column(table.columns, column, source="the table", fix=f"name the right one with {what}=")
             columns[what] = column
-        elif needed:
-            raise InputError(
-                f"no column {column!r} in the table; the columns are {first_five(table.columns)}: "
-                f"name the right one with {what}="
-            )
     chosen = table.select([sf.col(f"`{column}`").alias(what) for what, column in columns.items()])
     return SparkFlow(chosen).map(partial(_read_table, reading), BLOCK)
 

@@ -14,14 +14,15 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from meshwright.errors import FormatError, InputError, first_five
+from meshwright.errors import FormatError
 from meshwright.formatting import counted
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.fields import NOT_UTF8
-from meshwright.pipeline.readers.formats import Reading, is_tab_separated
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import Window
+from meshwright.store.row_files import delimiter_of, find_column, other_delimiter
 
 BAD_QUOTES = "quotes do not match"
 OPEN_QUOTE = "quote without an end in its line: if values have line breaks, use --quoted-newlines"
@@ -39,7 +40,7 @@ class Layout:
 
     def __init__(self, header: bytes | None, reading: Reading, source: str) -> None:
         self.open_quote = BAD_QUOTES if reading.quoted_newlines else OPEN_QUOTE
-        self.delimiter = reading.delimiter or ("\t" if is_tab_separated(source) else ",")
+        self.delimiter = delimiter_of(source, reading.delimiter)
         if header is None:
             names = [reading.node, reading.topic]
         else:
@@ -62,17 +63,11 @@ class Layout:
 
 def _column_place(names: Sequence[str], column: str, needed: bool, what: str, source: str) -> int | None:
     """Return the position of a column, or None if it is absent and not needed."""
-    if column in names:
-        if names.count(column) > 1:
-            raise InputError(f"{source} has more than one column {column!r}: rename one")
-        return names.index(column)
-    if not needed:
+    if column not in names and not needed:
         return None
-    from meshwright.store.interest_files import DELIMITERS
-
-    mark = next((known for known in DELIMITERS if len(names) == 1 and known in names[0]), None)
-    fix = f"name the right one with --{what}" if mark is None else f"add --delimiter {DELIMITERS[mark]}"
-    raise InputError(f"no column {column!r} in {source}; the columns are {first_five(names)}: {fix}")
+    option = other_delimiter(names)
+    fix = f"name the right one with --{what}" if option is None else f"add {option}"
+    return find_column(names, column, source=source, fix=fix)
 
 
 def read_layout(path: str, reading: Reading) -> Layout | None:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.fingerprint import name_buffers
-from meshwright.store.tables import OPERATIONS
+from meshwright.store.row_files import OPERATIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

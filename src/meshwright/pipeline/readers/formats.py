@@ -8,21 +8,20 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, first_five
+from meshwright.store import row_files
 
 if TYPE_CHECKING:
     from meshwright.pipeline.readers.sources import SourceFile
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
-    "csv": (".csv", ".tsv"),
-    "jsonl": (".jsonl", ".ndjson"),
-    "parquet": (".parquet",),
+    **row_files.FORMATS,
     "edges": (".txt", ".edges", ".el"),
     "mosquitto-log": (".log",),
     "nats-connz": (),
     "emqx": (),
 }
 """The formats, each with its file extensions (before `.gz` or `.bz2`)."""
-ROW_FORMATS = ("csv", "jsonl", "parquet")
+ROW_FORMATS = tuple(row_files.FORMATS)
 """Formats whose rows have named columns."""
 UNREADABLE_PACKING = re.compile(r"\.(zst|zstd|xz|lzma|deflate|lz4|snappy|zip|7z|z)$", re.IGNORECASE)
 """Extensions of compressions that are not supported."""
@@ -67,8 +66,7 @@ class Reading:
             return
         if self.format not in (*FORMATS, TABLE):
             raise InputError(f"no format {self.format!r}: choose one of {', '.join(FORMATS)}")
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
-            raise InputError(f"delimiter {self.delimiter!r} is not one character: give one, or tab")
+        row_files.check_delimiter(self.delimiter)
         if self.quoted_newlines and self.format != "csv":
             raise InputError(f"--quoted-newlines applies to csv only: leave it out for {self.format}")
         if self.both_ways and self.format != "edges":
@@ -153,11 +151,6 @@ def guess_format(name: str) -> str | None:
     """
     bare = _bare(name)
     return next((known for known, endings in FORMATS.items() if bare.endswith(endings or ("\0",))), None)
-
-
-def is_tab_separated(name: str) -> bool:
-    """Return whether the extension of a file stands for tab-separated columns."""
-    return _bare(name).endswith(".tsv")
 
 
 def _bare(name: str) -> str:

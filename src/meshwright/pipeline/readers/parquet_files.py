@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import is_text
-from meshwright.errors import InputError, first_five
+from meshwright.errors import InputError
 from meshwright.files.urls import open_input
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import missing_error
+from meshwright.store.row_files import find_column
 from meshwright.store.tables import parquet_error
 
 if TYPE_CHECKING:
@@ -70,15 +71,9 @@ def find_columns(schema: pa.Schema, reading: Reading, path: str) -> dict[str, st
     """
     found = {}
     for what, column, needed in column_roles(reading):
-        if schema.names.count(column) > 1:
-            raise InputError(f"{path} has more than one column {column!r}: rename one")
-        if column in schema.names:
+        if column in schema.names or (needed and what in ("node", "topic")):
+            find_column(schema.names, column, source=path, fix=f"name the right one with --{what}")
             found[what] = column
-        elif needed and what in ("node", "topic"):
-            raise InputError(
-                f"no column {column!r} in {path}; the columns are {first_five(schema.names)}: "
-                f"name the right one with --{what}"
-            )
     check_types(schema, found, path, values=reading.publications)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,15 +12,7 @@ import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
 from meshwright.store.interest_files import load_interest
-from meshwright.store.tables import (
-    check_names,
-    csv_names,
-    errors_name_file,
-    parquet_names,
-    read_csv,
-    read_parquet,
-)
-from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
+from meshwright.store.row_files import check_names, errors_name_file, read_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,8 +85,7 @@ def workload_from_traffic(
         spare = None
     user_places = _places(sources.users, "user", names)
     broker_names = _names(sources.brokers, "broker")
-    columns = [*("broker", "x", "y"), *(["capacity"] if "capacity" in _columns(sources.brokers) else [])]
-    brokers = _read(sources.brokers, columns)
+    brokers = _read(sources.brokers, ["broker", "x", "y"], optional="capacity")
     workload = Workload.build(
         names,
         broker_names,
@@ -101,7 +93,7 @@ def workload_from_traffic(
         rates=rates,
         subscriptions=wanted,
         places=Places(user_places, _places(sources.brokers, "broker", broker_names), core_weight),
-        capacity=_numbers(brokers, "capacity") if "capacity" in columns else None,
+        capacity=_numbers(brokers, "capacity") if "capacity" in brokers.column_names else None,
         described={"traffic": made_by, "figure": figure, "cells": cells, "channels": channels},
     )
     return workload, spare
@@ -172,20 +164,11 @@ def _positions(names: list[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
-def _columns(path: Path) -> list[str]:
+def _read(path: Path, columns: Sequence[str], optional: str = "") -> pa.Table:
     if not path.is_file():
         raise InputError(f"no file {path}: nothing is there, check the path")
     with errors_name_file(path):
-        return parquet_names(path) if path.name.lower().endswith(".parquet") else csv_names(path)
-
-
-def _read(path: Path, columns: list[str]) -> pa.Table:
-    _columns(path)
-    with errors_name_file(path):
-        if path.name.lower().endswith(".parquet"):
-            table = read_parquet(path, columns, MOST_SUBSCRIPTIONS)
-        else:
-            table = read_csv(path, columns)
+        table = read_columns(path, lambda found: [*columns, *([optional] if optional in found else [])])
         check_names(table.column(columns[0]), columns[0])
     return table
 
