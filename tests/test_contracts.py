@@ -36,6 +36,7 @@ CHECKED = "Plans are checked by code other than that which made them"
 CONTENT = "Content-based rooms do not know topic-based ones"
 TOPICS = "Topic-based rooms do not know content-based ones"
 PROCESSES = "Only brokers start processes, and the pipeline to find Java"
+BROKERS = "Only targets and hosts know a broker product"
 COMMANDS = "The command line decides nothing: it imports actions and what prints"
 OFFENCES = [
     Offence(LAYERS, "errors.py", "import meshwright.arrays", "meshwright.errors -> meshwright.arrays"),
@@ -75,6 +76,12 @@ OFFENCES = [
     Offence(TOPICS, "routes/trees.py", "import meshwright.content", "routes.trees -> meshwright.content"),
     Offence(
         COMMANDS, "cli/output.py", "import meshwright.store.trees", "cli.output -> meshwright.store.trees"
+    ),
+    Offence(
+        BROKERS,
+        "deploy/waves.py",
+        "import meshwright.brokers.mosquitto",
+        "meshwright.deploy.waves -> meshwright.brokers.mosquitto",
     ),
     Offence(
         "Only jit imports numba", "greedy/engine.py", "import numba", "meshwright.greedy.engine -> numba"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from meshwright.deploy.federation_files import mode_of
 from meshwright.deploy.passwords import SHORTEST_SECRET, fingerprint
 from meshwright.deploy.wiring import folder_of
 from meshwright.files.folder_change import digest
@@ -74,7 +75,7 @@ def find_drift(folder: Path, deployed: DeployedFederation, secret: bytes | None 
                 found += shown or [Drift(name, None, "it has changed")]
             if status is not None and stat.S_ISREG(status.st_mode):
                 mode = stat.S_IMODE(status.st_mode)
-                widest = 0o600 if target.is_private(name, deployed.secured) else 0o640
+                widest = mode_of(name, deployed.settings)
                 if mode & ~widest:
                     found.append(Drift(name, None, f"its mode is {mode:04o}, more open than {widest:04o}"))
     return found

@@ -64,6 +64,10 @@ def step_files(step: Step, delta: Delta, inventory: Inventory, settings: BrokerS
 
 
 def mode_of(name: str, settings: BrokerSettings, *, secured: bool | None = None) -> int:
-    """Return the mode of a file: only its owner reads passwords, and others never anything."""
-    private = settings.broker.is_private(name, settings.secured if secured is None else secured)
-    return 0o600 if private else 0o640
+    """Return the mode of a file: only its owner reads passwords, and others never anything.
+
+    `secured` says whether the files hold passwords, if that is not as in the settings.
+    """
+    target, file = settings.broker, name.rpartition("/")[2]
+    secret = settings.secured if secured is None else secured
+    return 0o600 if file in target.private_files or (secret and file in target.secret_files) else 0o640

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from meshwright.deploy.named_trees import neighbours
-from meshwright.deploy.proof.prediction import wanted_at
+from meshwright.deploy.proof.prediction import paths_from, wanted_at
 from meshwright.deploy.proof.verdict import Verdict, judge
 from meshwright.formatting import duration
 
 if TYPE_CHECKING:
-    from meshwright.deploy.named_trees import NamedTrees, TopicTree
+    from meshwright.deploy.named_trees import NamedTrees
     from meshwright.deploy.proof.traffic import Message
 
 
@@ -304,20 +303,8 @@ class Paths:
         """Return the brokers on the path, from `broker` back to `origin`; None if there is no path."""
         key = (version, topic, origin)
         if key not in self._previous:
-            self._previous[key] = _previous_hops(self.versions[version].trees[topic], origin)
+            self._previous[key] = paths_from(self.versions[version].trees[topic], origin)
         previous, path = self._previous[key], [broker]
         while path[-1] in previous and path[-1] != origin:
             path.append(previous[path[-1]])
         return tuple(path) if path[-1] == origin else None
-
-
-def _previous_hops(tree: TopicTree, origin: str) -> dict[str, str]:
-    """Return the neighbour from which each carrier gets a message that is published at `origin`."""
-    near = neighbours(tree.links)
-    previous, queue = {origin: origin}, [origin]
-    for here in queue:
-        for there in near.get(here, []):
-            if there not in previous:
-                previous[there] = here
-                queue.append(there)
-    return previous

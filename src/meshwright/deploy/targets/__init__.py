@@ -70,8 +70,10 @@ class Target:
     """Files that a broker reads again without a restart."""
     queues: str
     """Where a broker stores its queues, in its folder."""
-    is_private: Callable[[str, bool], bool]
-    """Returns whether only its owner may read a file, of brokers with passwords or without."""
+    private_files: tuple[str, ...]
+    """Files that only their owner may read."""
+    secret_files: tuple[str, ...]
+    """Files that only their owner may read if there are passwords."""
     broker_files: Callable[[Wiring, Inventory, BrokerSettings, str], dict[str, str]]
     """Returns the texts of the files that configure a broker, by name."""
     unit_files: Callable[[str, BrokerSettings], dict[str, str]]

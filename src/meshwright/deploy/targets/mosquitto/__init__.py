@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
 from meshwright.deploy.targets import ACCESS, GONE, LINKS, NOTHING, RELOAD, RESTART, Target
-from meshwright.deploy.targets.mosquitto.credentials import ACCESS_FILES, is_private, mask
+from meshwright.deploy.targets.mosquitto.credentials import ACCESS_FILES, SECRET_FILES, mask
 from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, check_existing
 from meshwright.deploy.targets.mosquitto.handbook import shared_files, unit_files
 from meshwright.deploy.targets.mosquitto.lint import inspect
@@ -44,7 +44,8 @@ TARGET = Target(
     links_file=lambda settings: FRAGMENT if settings.fragment else CONFIGURATION,
     access_files=ACCESS_FILES,
     queues="data/mosquitto.db",
-    is_private=is_private,
+    private_files=(FRAGMENT,),
+    secret_files=SECRET_FILES,
     broker_files=broker_files,
     unit_files=unit_files,
     shared_files=shared_files,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.mosquitto import CONFIGURATION
 from meshwright.deploy.passwords import derive, password
-from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT
 from meshwright.deploy.wiring import BOTH, OUT, bridge_identity, client_id
 
 if TYPE_CHECKING:
@@ -23,13 +21,7 @@ PASSWORD = re.compile(r"^(\s*(?:remote_password|bridge_psk)\s).*", re.MULTILINE)
 ACCESS_FILES = ("passwords", "access", "bridges.passwords", "bridges.access")
 """Files that a broker reads again on a reload."""
 SECRET_FILES = ("passwords", "bridges.passwords", "client.password", CONFIGURATION)
-"""Files that hold passwords if there is a secret; then only their owner may read them."""
-
-
-def is_private(file: str, secured: bool) -> bool:
-    """Return whether only its owner may read a file; a fragment may hold the password of a user."""
-    name = Path(file).name
-    return name == FRAGMENT or (secured and name in SECRET_FILES)
+"""Files that hold passwords if there is a secret."""
 
 
 def mask(text: str) -> str:
