@@ -18,8 +18,15 @@ from meshwright.designs.registry import DESIGNS
 SOURCE = Path(meshwright.__file__).parent
 ROOMS = [file.parent for file in sorted(SOURCE.rglob("__init__.py")) if "__all__" in file.read_text("utf-8")]
 Require = Callable[..., None]
-FURTHER = ("pipeline.readers.formats.Reading", "pipeline.dataset.publications.Publications")
-"""Classes that callers of public functions make, and that no room lists."""
+FURTHER = (
+    "pipeline.readers.formats.Reading",
+    "pipeline.dataset.publications.Publications",
+    "search.ruin_and_recreate.RuinAndRecreate",
+    "designs.existence.Existence",
+    "designs.existence.soc_exists",
+    "designs.existence.tco_exists",
+)
+"""What callers of public functions make or call, and that no room lists."""
 
 
 def public_defaults() -> dict[str, str]:

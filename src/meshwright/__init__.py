@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.advice import Advice, Wishes
-    from meshwright.designs.certified import certify
     from meshwright.designs.comparison import Comparison
     from meshwright.designs.plan import Plan
+    from meshwright.designs.proofs import certify
     from meshwright.errors import MeshwrightError
     from meshwright.face import load, plot, save
     from meshwright.greedy import candidates, grow, rules

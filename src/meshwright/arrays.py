@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from meshwright.errors import InputError, first_five
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import DTypeLike, NDArray
-
-    Ids: TypeAlias = NDArray[np.int32]
-    Offsets: TypeAlias = NDArray[np.int64]
-    Floats: TypeAlias = NDArray[np.float64]
-    Bits: TypeAlias = NDArray[np.uint64]
-    Bytes: TypeAlias = NDArray[np.uint8]
-    Int: TypeAlias = int | np.int64
+Ids: TypeAlias = NDArray[np.int32]
+Offsets: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Bits: TypeAlias = NDArray[np.uint64]
+Bytes: TypeAlias = NDArray[np.uint8]
+Int: TypeAlias = int | np.int64
 
 NOTHING, ONE, SIX, SIXTY_THREE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)

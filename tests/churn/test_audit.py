@@ -9,10 +9,9 @@ import pytest
 
 from meshwright.churn import LiveOverlay, Policy
 from meshwright.churn.kernels.live_arrays import NODES, TOP, link_all, unlink_all
-from meshwright.churn.state import LiveState
+from meshwright.churn.live_state import LiveState
 from meshwright.churn.state_arrays import audit
-from meshwright.dynamic.link_lists import CHUNK, FULL
-from meshwright.dynamic.mutable_overlay import LINKS, SPARE
+from meshwright.dynamic.mutable_overlay import CHUNK, FULL, LINKS, SPARE
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.workloads import unif

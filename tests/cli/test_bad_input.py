@@ -163,7 +163,7 @@ def test_names_that_files_spoil(tmp_path: Path) -> None:
 
 ROUND_BY_ROUND = """
 import sys
-import meshwright.designs.greedy as design
+import meshwright.designs.by_contribution as design
 from meshwright.__main__ import run
 real = design.grow
 def grow(*given, **options):

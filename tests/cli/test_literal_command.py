@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import meshwright as mw
-from meshwright.designs.greedy import minmax
+from meshwright.designs.by_contribution import minmax
 from terminal import meshwright
 
 

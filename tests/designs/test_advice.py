@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from calls import crowds, examples, overlay_of
 from meshwright import Interest, measure
 from meshwright.designs.advice import NEARLY_FEWEST, Tried, Wishes, _none_within, advise
-from meshwright.designs.certified import certify
 from meshwright.designs.design import design
 from meshwright.designs.front import front
 from meshwright.designs.plan import Plan
+from meshwright.designs.proofs import certify
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 from meshwright.workloads import unif, zipf

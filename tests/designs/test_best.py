@@ -17,7 +17,7 @@ from meshwright.designs.best import OBJECTIVES, best, cap_of
 from meshwright.designs.exact.solve import solve
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
-from meshwright.search import RuinAndRecreate
+from meshwright.search.ruin_and_recreate import RuinAndRecreate
 from meshwright.verify import verify_overlay
 from meshwright.workloads import expo, unif, zipf
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import meshwright as mw
-from meshwright.designs.certified import prove_degrees
 from meshwright.designs.comparison import compare
+from meshwright.designs.proofs import prove_degrees
 
 HELD = {"a": {"x", "y"}, "b": {"x", "z"}, "c": {"y", "z"}, "d": {"x", "y", "z"}}
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from calls import overlay_of
 from meshwright import measure
+from meshwright.designs import existence, witnesses
 from meshwright.designs.design import design
-from meshwright.designs.existence import Existence, decisions, soc_exists, tco_exists, witnesses
-from meshwright.designs.existence.decisions import Limits
+from meshwright.designs.existence import Existence, Limits, soc_exists, tco_exists
 from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
 from meshwright.interest import Interest
@@ -169,10 +169,10 @@ def slowly(
     """Decide by a solver or search that finds GM's overlay, and proves a bound."""
     overlay = design(PATH, "gm").overlay
     found = SimpleNamespace(overlay=overlay, lower_bound=lower_bound, links_needed=2)
-    monkeypatch.setattr(decisions, "solve", lambda *_, **__: found)
-    monkeypatch.setattr(decisions, "design", lambda *_, **__: Plan(overlay, "best", {}, 0, 0.0))
-    monkeypatch.setattr(decisions, "SMALL", PATH.num_nodes if small else PATH.num_nodes - 1)
-    return decisions._slow_if_connected(PATH, limits, Clock(9.0), 0, None, 1, None)
+    monkeypatch.setattr(existence, "solve", lambda *_, **__: found)
+    monkeypatch.setattr(existence, "design", lambda *_, **__: Plan(overlay, "best", {}, 0, 0.0))
+    monkeypatch.setattr(existence, "SMALL", PATH.num_nodes if small else PATH.num_nodes - 1)
+    return existence._slow_if_connected(PATH, limits, Clock(9.0), 0, None, 1, None)
 
 
 def test_what_a_solver_decides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,29 +205,29 @@ def test_links_that_are_needed_refute() -> None:
     """More links than are allowed, or than nodes of this degree have, are impossible; relays save some."""
     nodes = PATH.num_nodes
     for limits, most in ((Limits(4, None, 0, "filtering"), 4), (Limits(None, 2, 0, "filtering"), nodes)):
-        assert decisions.refute_by_links(PATH, limits, most) is None
-        assert f"{most + 1} links or more" in (decisions.refute_by_links(PATH, limits, most + 1) or "")
-    assert decisions.refute_by_links(PATH, Limits(None, 2, 3, "filtering"), nodes + 3) is None
-    assert decisions.refute_by_links(PATH, Limits(4, None, 0, "diameter"), 99) is None
+        assert existence.refute_by_links(PATH, limits, most) is None
+        assert f"{most + 1} links or more" in (existence.refute_by_links(PATH, limits, most + 1) or "")
+    assert existence.refute_by_links(PATH, Limits(None, 2, 3, "filtering"), nodes + 3) is None
+    assert existence.refute_by_links(PATH, Limits(4, None, 0, "diameter"), 99) is None
 
 
 def test_pairs_that_share_a_topic_refute() -> None:
     """Within one link, all pairs that share a topic are linked: that takes degrees and links."""
     star = Interest.from_dict({"hub": {"x", "y", "z"}, "a": {"x"}, "b": {"y"}, "c": {"z"}})
-    assert "3 nodes" in (decisions.refute_by_counting(star, Limits(None, 2, 1, "diameter")) or "")
-    assert decisions.refute_by_counting(star, Limits(None, 3, 1, "diameter")) is None
+    assert "3 nodes" in (existence.refute_by_counting(star, Limits(None, 2, 1, "diameter")) or "")
+    assert existence.refute_by_counting(star, Limits(None, 3, 1, "diameter")) is None
     triangle = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
-    assert "all 3 pairs" in (decisions.refute_by_counting(triangle, Limits(2, None, 1, "diameter")) or "")
-    assert decisions.refute_by_counting(triangle, Limits(3, None, 1, "diameter")) is None
+    assert "all 3 pairs" in (existence.refute_by_counting(triangle, Limits(2, None, 1, "diameter")) or "")
+    assert existence.refute_by_counting(triangle, Limits(3, None, 1, "diameter")) is None
 
 
 @pytest.mark.parametrize("seconds", [0.0, 5.0])
 @pytest.mark.parametrize("cost", [0, 1])
 def test_what_stays_open(monkeypatch: pytest.MonkeyPatch, seconds: float, cost: int) -> None:
     """Without a witness or proof the answer is unknown: with what is known, if every topic must connect."""
-    monkeypatch.setattr(decisions, "refute_by_counting", lambda *_: None)
-    monkeypatch.setattr(decisions, "refute_by_links", lambda *_: None)
-    monkeypatch.setattr(decisions.Limits, "met_by", lambda *_: False)
+    monkeypatch.setattr(existence, "refute_by_counting", lambda *_: None)
+    monkeypatch.setattr(existence, "refute_by_links", lambda *_: None)
+    monkeypatch.setattr(existence.Limits, "met_by", lambda *_: False)
     slow = Existence("unknown", "", None, 7, 9)
     asked: list[object] = []
 
@@ -235,7 +235,7 @@ def test_what_stays_open(monkeypatch: pytest.MonkeyPatch, seconds: float, cost: 
         asked.append(given)
         return slow
 
-    monkeypatch.setattr(decisions, "_slow_if_connected", ask)
+    monkeypatch.setattr(existence, "_slow_if_connected", ask)
     found = soc_exists(PATH, degree=1, cost=cost, seconds=seconds)
     assert found.answer == "unknown"
     assert bool(asked) == (cost == 0 and seconds > 0)
@@ -247,7 +247,7 @@ def test_what_stays_open(monkeypatch: pytest.MonkeyPatch, seconds: float, cost: 
         f"has {found.best}; give more --seconds"
     )
     assert found.reason == expected
-    assert decisions._open(Limits(None, 1, 0, "filtering"), 3, None).endswith(
+    assert existence._open(Limits(None, 1, 0, "filtering"), 3, None).endswith(
         "at least 3 links; give more --seconds"
     )
 

@@ -13,9 +13,8 @@ import naive
 from calls import crowds, examples, triples
 from meshwright import Interest, measure
 from meshwright.costs import LinkCosts
+from meshwright.designs.by_contribution import budget_of, gm, gpm, low, minmax
 from meshwright.designs.design import design
-from meshwright.designs.greedy import gm, gpm, low, minmax
-from meshwright.designs.literal import budget_of
 from meshwright.errors import InputError
 from meshwright.greedy import candidates
 from meshwright.verify import verify_overlay

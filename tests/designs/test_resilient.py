@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import naive
 from calls import COMPILED, crowds, examples, triples
 from meshwright import Interest, Overlay, measure
+from meshwright.designs.by_contribution import gm
 from meshwright.designs.design import design
-from meshwright.designs.greedy import gm
 from meshwright.designs.resilient import RUNS, grow_biconnected, remove_spare_links, resilient
 from meshwright.errors import InputError
 from meshwright.verify import verify_overlay

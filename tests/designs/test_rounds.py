@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, triples
 from meshwright import Interest
-from meshwright.designs.greedy import gm
+from meshwright.designs.by_contribution import gm
 from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules
 from meshwright.overlay import Overlay

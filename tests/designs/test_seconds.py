@@ -7,9 +7,9 @@ import pytest
 from compiling import Seconds, compile_something
 from meshwright import Interest
 from meshwright.designs.advice import advise
-from meshwright.designs.certified import Timing
 from meshwright.designs.design import design
 from meshwright.designs.front import front
+from meshwright.designs.proofs import Timing
 from meshwright.jit import announce
 from meshwright.jit.announce import working_seconds
 from meshwright.jit.compiler import config

@@ -15,7 +15,7 @@ import naive
 from calls import Triple, crowds, examples, triples
 from meshwright import Interest, measure
 from meshwright.designs import topic_sets
-from meshwright.designs.greedy import gm
+from meshwright.designs.by_contribution import gm
 from meshwright.designs.rings_and_stars import cd
 from meshwright.overlay import Overlay
 from meshwright.verify import verify_overlay

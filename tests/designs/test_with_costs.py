@@ -11,8 +11,8 @@ import pytest
 import meshwright as mw
 from calls import triples
 from meshwright.costs.link_costs import LinkCosts, total_cost
+from meshwright.designs.by_contribution import gm, low
 from meshwright.designs.design import design
-from meshwright.designs.greedy import gm, low
 from meshwright.designs.registry import DESIGNS
 from meshwright.errors import InputError
 from meshwright.formatting import amount

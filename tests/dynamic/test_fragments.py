@@ -14,7 +14,7 @@ from meshwright import Interest, measure
 from meshwright.designs.rings_and_stars import ring
 from meshwright.dynamic.fragments import clear_marks, find_fragments, group_of, prune
 from meshwright.greedy import grow, rules
-from meshwright.search import RuinAndRecreate
+from meshwright.search.ruin_and_recreate import RuinAndRecreate
 from meshwright.verify import verify_overlay
 
 MOST_ENDS = 16

@@ -8,17 +8,19 @@ from hypothesis import strategies as st
 
 from calls import examples
 from meshwright import Interest, Overlay
-from meshwright.dynamic.link_lists import (
+from meshwright.dynamic.mutable_overlay import (
     CHUNK,
     FULL,
+    LINKS,
+    NONE,
+    SPARE,
     add_links,
     chunks_for,
     list_links,
     list_neighbours,
     remove_link,
 )
-from meshwright.dynamic.mutable_overlay import LINKS, NONE, SPARE
-from meshwright.search import RuinAndRecreate
+from meshwright.search.ruin_and_recreate import RuinAndRecreate
 
 NODES = 30
 MOST = 64

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from meshwright.experiments.cbps import PAPER, cost_reduction, migration, multicast_trees, running_time
 from meshwright.experiments.checks import Check, Claims
 from meshwright.experiments.paper import Case
-from meshwright.experiments.papers.cbps import PAPER, cost_reduction, migration, multicast_trees, running_time
 from meshwright.experiments.results import Results, Row
 
 SMALL: dict[str, Any] = {"users": 200, "model": "uniform", "length": 0.0, "ratio": 1.0}

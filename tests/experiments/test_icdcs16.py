@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import meshwright as mw
+from meshwright.experiments.icdcs16 import designs, samples, social
 from meshwright.experiments.paper import Case
-from meshwright.experiments.papers.icdcs16 import designs, samples, social
 from meshwright.experiments.results import Results
 
 interests = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=2, max_size=6).map(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import meshwright as mw
 from meshwright.experiments import reproduce
 from meshwright.experiments.paper import Case, Figure, Paper, papers
-from meshwright.experiments.papers.podc07 import lemmas, set_cover
-from meshwright.experiments.papers.podc07.steps import count_steps
+from meshwright.experiments.podc07 import lemmas, set_cover
+from meshwright.experiments.podc07.steps import count_steps
 
 FIGURES = [(paper, figure) for paper in papers().values() for figure in paper.figures]
 

@@ -16,7 +16,7 @@ from experiments.recorded_results import (
     measured,
     run_small_cells,
 )
-from meshwright.experiments.papers.icdcs16 import social
+from meshwright.experiments.icdcs16 import social
 
 Require = Callable[..., None]
 

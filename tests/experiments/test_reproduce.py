@@ -70,7 +70,7 @@ def test_several_jobs_give_the_same_tables(tmp_path: Path, monkeypatch: pytest.M
     """Cells computed in other processes are those of this one, and none is computed here."""
     alone = reproduce("toy", tmp_path / "alone", graphs={"friends": {"a": {"x"}}})
     toy.calls.clear()
-    monkeypatch.setattr("meshwright.experiments.reproduce.LITTLE", 0.0)
+    monkeypatch.setattr("meshwright.experiments.reproduction.LITTLE", 0.0)
     both = reproduce("toy", tmp_path / "both", graphs={"friends": {"a": {"x"}}}, jobs=2)
     assert (both.computed, toy.calls) == (4, [])
     for name in ("results/toy-fig1.parquet", "figures/toy-fig1.svg"):

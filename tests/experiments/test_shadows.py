@@ -10,15 +10,15 @@ import meshwright as mw
 from meshwright.churn import Policy
 from meshwright.experiments.checks import Check, Claims
 from meshwright.experiments.paper import Case
-from meshwright.experiments.papers.shadows import PAPER, backup_sets, churn, evolution, repairs
 from meshwright.experiments.results import Results, Row
+from meshwright.experiments.shadows import PAPER, backup_sets, evolution, policies, repairs
 
 SMALL: dict[str, Any] = {"nodes": 60, "rounds": 12, "every": 4, "method": "primal-dual", "coverage": 2}
 
 
 def run(policy: str, **changed: Any) -> list[Row]:
     """Run a cell of churn on a small instance."""
-    return churn.churn_cell(Case(SMALL | {"policy": policy} | changed, 1))
+    return policies.churn_cell(Case(SMALL | {"policy": policy} | changed, 1))
 
 
 @pytest.mark.parametrize("policy", ["shadow", "naive", "ours-shadow", "ours-tidy"])
@@ -53,7 +53,7 @@ def test_our_best_overlay_keeps_to_the_bound() -> None:
 
 def test_backup_cells() -> None:
     """A row per node; backups and primaries are each other's inverse, so their sums are equal."""
-    rows = churn.backup_cell(Case(SMALL | {"policy": "shadow"}, 1))
+    rows = policies.backup_cell(Case(SMALL | {"policy": "shadow"}, 1))
     assert len(rows) == 60
     assert sum(row["backups"] for row in rows) == sum(row["primaries"] for row in rows) > 0
 
@@ -61,7 +61,7 @@ def test_backup_cells() -> None:
 def test_greedy_backups_in_plain_python() -> None:
     """With primaries in the weight they are those of the paper's policy; without, primaries are less even."""
     overlay = mw.design(mw.workloads.unif(80, 12, min_size=2, max_size=6, seed=3), "low").overlay
-    rows = churn.node_rows(overlay, Policy.letter("shadow", backups="greedy", coverage=2), 1)
+    rows = policies.node_rows(overlay, Policy.letter("shadow", backups="greedy", coverage=2), 1)
     found = {
         counted: backup_sets.greedy_backups(overlay, 2, count_primaries=counted) for counted in (True, False)
     }
@@ -75,7 +75,11 @@ def test_greedy_backups_in_plain_python() -> None:
 
 def test_parameters_are_no_results() -> None:
     """No column of a cell has the name of a parameter."""
-    cells = (("fig2", churn.backup_cell), ("fig4", churn.churn_cell), ("choices", backup_sets.choice_cell))
+    cells = (
+        ("fig2", policies.backup_cell),
+        ("fig4", policies.churn_cell),
+        ("choices", backup_sets.choice_cell),
+    )
     for figure, cell in cells:
         for case in PAPER.figure(figure).quick[:1]:
             (*_, row) = cell(Case(dict(case.parameters) | SMALL, 1))

@@ -9,8 +9,8 @@ from typing import Any
 
 from meshwright.experiments import paper
 from meshwright.experiments.checks import Claims, describe_change, rises
-from meshwright.experiments.drawing import curve, finish
 from meshwright.experiments.paper import Case, Figure, Paper, grid
+from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row
 
 calls: list[str] = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from meshwright import Interest
 from meshwright.errors import InputError
 from meshwright.filters import overlaps
-from meshwright.filters.planned import FilterChoice, plan_filters
+from meshwright.filters.filter_plan import FilterChoice, plan_filters
 from naive_filters import filters
 
 HELD = {"a": ["#"], "b": ["x/y", "z/+"], "c": ["x/y"]}

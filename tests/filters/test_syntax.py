@@ -7,7 +7,7 @@ from hypothesis import given
 
 from meshwright.errors import InputError
 from meshwright.filters import check_filters, looks_like_filters, unshared, why_invalid, why_unusable
-from meshwright.filters.syntax import MOST_BYTES, MOST_LEVELS
+from meshwright.filters.mqtt import MOST_BYTES, MOST_LEVELS
 from naive_filters import filters
 
 

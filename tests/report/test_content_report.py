@@ -14,9 +14,14 @@ from meshwright.content import ContentPlan, Places, Workload, assign, synthetic
 from meshwright.content.assignment.cost import link_traffic
 from meshwright.content.migration import Crash, Terms, migrate
 from meshwright.formatting import amount, percentage
-from meshwright.report import content, content_page
-from meshwright.report.content import content_chart, content_table, migration_chart, title_of
-from meshwright.report.content_page import write_content_page
+from meshwright.report import content
+from meshwright.report.content import (
+    content_chart,
+    content_table,
+    migration_chart,
+    title_of,
+    write_content_page,
+)
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +114,13 @@ def test_a_page_lists_the_costliest(
     plans: list[ContentPlan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page shows all figures, and the ten costliest brokers, channels and links, descending."""
-    monkeypatch.setattr(content_page, "content_map", lambda plan, path: path.write_bytes(b"map"))
+    monkeypatch.setattr(content, "content_map", lambda plan, path: path.write_bytes(b"map"))
     plan = plans[1]
     write_content_page(replace(plan, lower_bound=plan.cost.total / 2), tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<h1>Greedy packing: 40 users on 12 brokers</h1>" in page
     assert "base64,bWFw" in page
-    assert content_page.UNPLACED not in page
+    assert content.UNPLACED not in page
     rows = [re.findall(r"<td.*?>(.*?)</td>", row) for row in page.splitlines() if row.startswith("<tr>")]
     figures = {row[0]: row[1] for row in rows if len(row) == 2}
     assert next(iter(figures)) == "cost reduction ratio against random"
@@ -138,7 +143,7 @@ def test_a_page_lists_the_costliest(
 
 def test_a_page_without_places_or_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without places, the page says how the map was made; names are escaped; unknown figures are left out."""
-    monkeypatch.setattr(content_page, "content_map", lambda plan, path: path.write_bytes(b"map"))
+    monkeypatch.setattr(content, "content_map", lambda plan, path: path.write_bytes(b"map"))
     workload = Workload.build(
         ["ann", "bob"], ["<x>", "y"], ["news"],
         rates=([0], [0], [1.0]), subscriptions=([1], [0]),
@@ -146,7 +151,7 @@ def test_a_page_without_places_or_baseline(tmp_path: Path, monkeypatch: pytest.M
     )  # fmt: skip
     write_content_page(replace(assign(workload, "packing"), random_cost=None), tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert content_page.UNPLACED in page
+    assert content.UNPLACED in page
     assert "<td>&lt;x&gt;</td>" in page
     assert "cost reduction ratio" not in page
     assert "above the optimum" not in page

@@ -9,10 +9,10 @@ import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest
 from meshwright.designs.rings_and_stars import ring
-from meshwright.dynamic.link_lists import remove_link
+from meshwright.dynamic.mutable_overlay import remove_link
 from meshwright.greedy import grow, rules
-from meshwright.search import RuinAndRecreate
 from meshwright.search.fragment_records import MISSING, RECORDS, record_fragments, touch_topics
+from meshwright.search.ruin_and_recreate import RuinAndRecreate
 from meshwright.search.topic_trees import plant_trees
 
 some_interests = crowds(nodes=(2, 25), topics=(1, 80), subscriptions=150)

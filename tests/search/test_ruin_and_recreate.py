@@ -12,8 +12,8 @@ from calls import crowds, examples, seeds, triples
 from meshwright import Interest, Overlay, measure
 from meshwright.designs.rings_and_stars import ring
 from meshwright.greedy import grow, rules
-from meshwright.search import RuinAndRecreate
 from meshwright.search.improve import MOST_MORE
+from meshwright.search.ruin_and_recreate import RuinAndRecreate
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 

@@ -12,7 +12,7 @@ from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from meshwright.experiments.paper import Paper
-    from meshwright.experiments.reproduce import Reproduction
+    from meshwright.experiments.reproduction import Reproduction
     from meshwright.progress import Progress
 
 

@@ -15,14 +15,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids
 from meshwright.bounds.prices import SCALE, to_integers, total_demand
 from meshwright.jit.announce import Clock, working_seconds
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
     from meshwright.bounds.load_kernels import Floats
     from meshwright.bounds.loads import Loads, Scan
     from meshwright.bounds.step_kernels import Pool

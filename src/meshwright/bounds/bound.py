@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import Ids
 from meshwright.bounds.ascent import PAYING, STEPS, Ascent
 from meshwright.bounds.degree_limits import NodePrices
-from meshwright.bounds.loads import MOST_PAIRS, Loads
+from meshwright.bounds.loads import MOST_PAIRS, Loads, Scan
 from meshwright.bounds.prices import (
     SCALE,
     Prices,
@@ -21,12 +22,10 @@ from meshwright.bounds.prices import (
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.jit.announce import Clock
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
     from meshwright.bounds.load_kernels import Floats
-    from meshwright.bounds.loads import Scan
-    from meshwright.progress import Progress
 
 
 EFFORTS = ("full", "first")

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import is_whole
+from meshwright.arrays import Ids, is_whole
 from meshwright.bounds.ascent import SLIP, STEPS, Ascent, roots
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import (
@@ -33,14 +34,11 @@ from meshwright.bounds.prices import (
 )
 from meshwright.errors import InputError
 from meshwright.jit.announce import Clock
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
     from meshwright.bounds.load_kernels import Floats, Whole
     from meshwright.interest import Interest
-    from meshwright.progress import Progress
 
 HALF = SCALE // 2
 """The allowance of every node in the plain bound."""

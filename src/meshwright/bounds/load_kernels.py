@@ -8,23 +8,18 @@ Cost: one addition for each pair of subscribers of each topic, and a look at eve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids, Int, Offsets
 from meshwright.bounds.prices import SCALE
 from meshwright.jit.compiler import inlined, inner, kernel
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Int, Offsets
-
-    Floats: TypeAlias = NDArray[np.float32]
-    Whole: TypeAlias = NDArray[np.int64]
-    Flags: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float32]
+Whole: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 NONE = -1
 ONE = np.float32(1)

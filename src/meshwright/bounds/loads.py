@@ -7,14 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, frozen
 from meshwright.bounds.prices import SCALE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
     from meshwright.bounds.load_kernels import Flags, Floats, Relation, Whole
     from meshwright.interest import Interest
 

@@ -11,14 +11,13 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meshwright.arrays import check_threads, frozen
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from meshwright.bounds.load_kernels import Floats, Whole
     from meshwright.bounds.loads import ExactLoads, Loads
     from meshwright.jit.announce import Clock

@@ -8,16 +8,13 @@ of all pairs of the pool, twice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.bounds.load_kernels import NONE, mark_topics, unmark_topics
+from meshwright.arrays import Ids, Int, Offsets
+from meshwright.bounds.load_kernels import NONE, Floats, Relation, mark_topics, unmark_topics
 from meshwright.jit.compiler import inlined, kernel
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int, Offsets
-    from meshwright.bounds.load_kernels import Floats, Relation
 
 NOTHING, HALF, ONE, SIXTY_FOUR = np.float32(0), np.float32(0.5), np.float32(1), np.float32(64)
 NEGLIGIBLE = np.float32(-14)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import Ids, Offsets
 from meshwright.churn.kernels.damage import count_damage
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.repair import Policy
 from meshwright.errors import InputError
+from meshwright.names import Name
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.names import Name
     from meshwright.overlay import Overlay
-    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meshwright.arrow import is_text
 from meshwright.errors import InputError, first_five
-from meshwright.filters import overlaps, unshared, why_invalid, why_unusable
+from meshwright.filters import PlannedFilters, overlaps, unshared, why_invalid, why_unusable
+from meshwright.names import Name
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
-    from meshwright.names import Name
 
 
 JOIN, LEAVE, CRASH, SUBSCRIBE, UNSUBSCRIBE = EVENTS = "join", "leave", "crash", "subscribe", "unsubscribe"

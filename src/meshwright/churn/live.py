@@ -9,23 +9,22 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright import measure
+from meshwright.arrays import Ids
 from meshwright.churn.events import CRASH, JOIN, LEAVE, SUBSCRIBE, UNSUBSCRIBE, Event, check_batch, distinct
 from meshwright.churn.kernels.covers import GREEDY, PRIMAL_DUAL
 from meshwright.churn.kernels.live_arrays import RepairRule
 from meshwright.churn.kernels.tidy import Budget
-from meshwright.churn.repair import EVERYBODY, Policy, Repair, net_links
-from meshwright.churn.state import LiveState
+from meshwright.churn.live_state import LiveState
+from meshwright.churn.repair import EVERYBODY, Links, Policy, Repair, net_links
 from meshwright.churn.state_arrays import audit
 from meshwright.errors import InputError, first_five
 from meshwright.formatting import counted
 from meshwright.jit.announce import working_seconds
+from meshwright.names import Name
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.churn.repair import Links
     from meshwright.interest import Interest
-    from meshwright.names import Name
 
 BATCH = "batch"
 REPAIRING = ("naive", "shadow")

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from meshwright.errors import InputError
 from meshwright.formatting import counted
+from meshwright.names import Name
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TypeAlias
-
-    from meshwright.names import Name
-
-    Link: TypeAlias = tuple[Name, Name]
-    Links: TypeAlias = tuple[Link, ...]
+Link: TypeAlias = tuple[Name, Name]
+Links: TypeAlias = tuple[Link, ...]
 
 POLICIES = ("naive", "shadow", "tidy", "rebuild")
 """The policies by name."""

@@ -19,11 +19,11 @@ from meshwright.errors import InputError
 from meshwright.formatting import counted, shown
 from meshwright.greedy import grow, rules
 from meshwright.jit.announce import working_seconds
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
     from meshwright.churn.live import LiveOverlay
     from meshwright.churn.repair import Repair
-    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True)

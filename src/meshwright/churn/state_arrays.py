@@ -7,24 +7,30 @@ are not sound cannot be read, and links that are not sound cannot be measured.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meshwright import measure
-from meshwright.arrays import aligned, frozen
+from meshwright.arrays import Bits, Bytes, Ids, Offsets, aligned, frozen
 from meshwright.churn.kernels.live_arrays import COUNTERS, NODES, TOP, LiveArrays, compact, link_all
-from meshwright.dynamic.link_lists import CHUNK, FULL, allocate_chunks, chunks_for
-from meshwright.dynamic.mutable_overlay import CHANCE, LINKS, NONE, SPARE, fill_bits
+from meshwright.dynamic.mutable_overlay import (
+    CHANCE,
+    CHUNK,
+    FULL,
+    LINKS,
+    NONE,
+    SPARE,
+    allocate_chunks,
+    chunks_for,
+    fill_bits,
+)
 from meshwright.errors import first_five
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Bits, Bytes, Ids, Offsets
-    from meshwright.churn.state import LiveState
+    from meshwright.churn.live_state import LiveState
     from meshwright.overlay import Overlay
 
 

@@ -6,14 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Floats, Ids, Offsets, frozen
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Floats, Ids, Offsets
     from meshwright.interest import Interest
 
 SMALLEST, LARGEST = 1e-100, 1e100

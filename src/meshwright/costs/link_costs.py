@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from meshwright.arrays import Floats, Ids
 from meshwright.arrow import to_numpy
 from meshwright.costs.cost_tables import PairTable, Places, pair_table, places, refuse_detours
 from meshwright.errors import InputError, first_five, first_rows
@@ -20,9 +22,6 @@ from meshwright.interest import Interest
 from meshwright.names import name_array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Floats, Ids
     from meshwright.overlay import Overlay
 
 

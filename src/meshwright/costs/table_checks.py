@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import Floats, Ids, Int, Offsets
 from meshwright.jit.compiler import kernel
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Floats, Ids, Int, Offsets
     from meshwright.costs.cost_tables import PairTable
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from meshwright import measure
 from meshwright.arrays import is_whole
 from meshwright.designs.budget import Budget
-from meshwright.designs.certified import certify, limits_degree, lowest_of
 from meshwright.designs.design import design
 from meshwright.designs.front import front
+from meshwright.designs.proofs import certify, limits_degree, lowest_of
 from meshwright.errors import InputError
 from meshwright.formatting import counted
 from meshwright.greedy.rules import check_flag

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright import bounds, measure, search
+from meshwright import bounds, measure
+from meshwright.arrays import Ids
 from meshwright.bounds.prices import require_prices
 from meshwright.designs.budget import Budget
 from meshwright.errors import InputError
@@ -15,14 +16,14 @@ from meshwright.formatting import excess
 from meshwright.greedy import grow, rules
 from meshwright.greedy.weighted import price_greedy
 from meshwright.jit.announce import working_seconds
+from meshwright.progress import Progress
+from meshwright.search.ruin_and_recreate import RuinAndRecreate
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
     from meshwright.bounds import NodePrices, Prices
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-    from meshwright.progress import Progress
 
 SLACK = 0.1
 """Pairs with a load of at least 1 − `SLACK` are candidates for links."""
@@ -167,7 +168,7 @@ class _Improvement:
     def __init__(
         self,
         greedy: Overlay,
-        safe: search.RuinAndRecreate,
+        safe: RuinAndRecreate,
         limit: int,
         budget: Budget,
         prices: Prices | None,
@@ -201,7 +202,7 @@ class _Improvement:
         """Whether no overlay is better."""
         return is_optimal(self.remaking, self.needed, self.lowest)
 
-    def race(self, other: search.RuinAndRecreate, limit: int) -> None:
+    def race(self, other: RuinAndRecreate, limit: int) -> None:
         """Search for a while from the current overlay and from another one, and continue with the better.
 
         The one with fewer links at first is not always the better one: with nodes of very different sizes,
@@ -259,7 +260,7 @@ class _Improvement:
         self.larger = 0
         self._go_back()
 
-    def priced_start(self, degree: int) -> search.RuinAndRecreate | None:
+    def priced_start(self, degree: int) -> RuinAndRecreate | None:
         """Return an overlay grown by prices that know a degree; None if there is no time for that."""
         if self.prices is None or not self.budget.allows(self.pricing, FOR_A_START):
             return None
@@ -333,14 +334,14 @@ class _Improvement:
         """Continue from some links, with other ruins and random numbers after a restart."""
         ruin = RUINS[self.larger % len(RUINS)]
         start = self.safe.overlay(links)
-        self.remaking = search.RuinAndRecreate(start, seed=self.seed + self.restarts, ruin=ruin)
+        self.remaking = RuinAndRecreate(start, seed=self.seed + self.restarts, ruin=ruin)
         self.idle = 0
 
 
 class _Kept:
     """The links of the best overlay so far: the fewest, then the lowest maximum degree."""
 
-    def __init__(self, safe: search.RuinAndRecreate, most: int, limit: int) -> None:
+    def __init__(self, safe: RuinAndRecreate, most: int, limit: int) -> None:
         self.limit, self.most = limit, most
         self.rank = (len(safe), safe.max_degree)
         self.links: tuple[Ids, Ids] = safe.links()
@@ -350,7 +351,7 @@ class _Kept:
         """The maximum degree of the links."""
         return self.rank[1]
 
-    def look(self, remaking: search.RuinAndRecreate) -> None:
+    def look(self, remaking: RuinAndRecreate) -> None:
         """Keep the links if they are better; within a limit that the kept ones exceed, any are."""
         rank = len(remaking), remaking.max_degree
         if remaking.max_degree > self.limit or len(remaking) > self.most:
@@ -359,19 +360,19 @@ class _Kept:
             self.rank, self.links = rank, remaking.links()
 
 
-def _pruned(overlay: Overlay, seed: int) -> search.RuinAndRecreate:
-    remaking = search.RuinAndRecreate(overlay, seed=seed)
+def _pruned(overlay: Overlay, seed: int) -> RuinAndRecreate:
+    remaking = RuinAndRecreate(overlay, seed=seed)
     remaking.prune()
     return remaking
 
 
-def is_optimal(remaking: search.RuinAndRecreate, needed: int | None, lowest: int = 1) -> bool:
+def is_optimal(remaking: RuinAndRecreate, needed: int | None, lowest: int = 1) -> bool:
     """Return whether no overlay is better: as few links as needed, spread evenly or at the lowest degree."""
     nodes = max(1, remaking.interest.num_nodes)
     return len(remaking) == needed and remaking.max_degree <= max(lowest, -(-2 * len(remaking) // nodes))
 
 
-def cap_of(remaking: search.RuinAndRecreate, limit: int, *, pressing: bool) -> int:
+def cap_of(remaking: RuinAndRecreate, limit: int, *, pressing: bool) -> int:
     """Return the limit of links per node for new links: the current maximum degree, or less when pressing.
 
     When pressing, the limit is below the current maximum but above the average, so that the maximum falls.
@@ -381,7 +382,7 @@ def cap_of(remaking: search.RuinAndRecreate, limit: int, *, pressing: bool) -> i
     return min(limit, most, max(most - 1, math.ceil(average) + 1) if pressing else most)
 
 
-def _format_gap(remaking: search.RuinAndRecreate, needed: int | None) -> str:
+def _format_gap(remaking: RuinAndRecreate, needed: int | None) -> str:
     if not needed:
         return ""
     return f", at most {excess(len(remaking) / needed - 1)} above the fewest possible"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from meshwright.designs.certified import lowest_of
 from meshwright.designs.design import design
 from meshwright.designs.plan import Parameter, Plan
+from meshwright.designs.proofs import lowest_of
 from meshwright.designs.registry import find
 from meshwright.errors import InputError
 from meshwright.formatting import counted, duration, excess, percentage

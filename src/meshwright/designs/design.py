@@ -74,9 +74,9 @@ def design(
     if lowest is not None:
         lowest = require_lowest(lowest)
         lowest.check(interest)
-    from meshwright.designs import certified
+    from meshwright.designs import proofs
 
-    timing = certified.Timing(algorithm, given) if certify else None
+    timing = proofs.Timing(algorithm, given) if certify else None
     if timing is not None:
         from meshwright import bounds
 
@@ -98,7 +98,7 @@ def design(
     plan = Plan(overlay, algorithm, stated, seed, seconds, costs, solver_bound=solver_bound)
     if timing is None:
         return plan
-    return certified.prove_degrees(
+    return proofs.prove_degrees(
         replace(plan, prices=prices),
         lowest=lowest,
         seconds=timing.for_degrees,
@@ -116,7 +116,7 @@ def _with_budget(
     progress: Progress | None,
 ) -> dict[str, Any]:
     """Return the parameters with the budget that follows from their ratio (icdcs16, Eq. 36)."""
-    from meshwright.designs.literal import budget_of, literal_minmax
+    from meshwright.designs.by_contribution import budget_of, literal_minmax
 
     (budget,) = chosen.required  # a design with a ratio needs exactly one budget
     if reference is None:

@@ -6,23 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright import bounds, measure, search
+from meshwright import bounds, measure
 from meshwright.bounds.degree_limits import require_lowest
 from meshwright.bounds.prices import require_prices
 from meshwright.designs import best
 from meshwright.designs.best import priced
 from meshwright.designs.budget import Budget
-from meshwright.designs.certified import Timing, lowest_of, prove_degrees
 from meshwright.designs.plan import Plan
+from meshwright.designs.proofs import Timing, lowest_of, prove_degrees
 from meshwright.designs.topic_sets import check_whole
 from meshwright.greedy import grow, rules
 from meshwright.jit.announce import working_seconds
+from meshwright.progress import Progress
+from meshwright.search.ruin_and_recreate import RuinAndRecreate
 
 if TYPE_CHECKING:
     from meshwright.bounds import NodePrices, Prices
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-    from meshwright.progress import Progress
 
 SECONDS = 60.0
 """Default time of all searches together."""
@@ -154,7 +155,7 @@ class _CappedSearch:
         self.pressing = True
         """Whether the search lowers the degree below the limit, or uses it up."""
         self.needed = None if prices is None else prices.bound
-        self.remaking: search.RuinAndRecreate | None = None
+        self.remaking: RuinAndRecreate | None = None
 
     @property
     def reached(self) -> int:
@@ -179,7 +180,7 @@ class _CappedSearch:
 
     def run(self, start: Overlay, cap: int, until: float) -> None:
         """Search from an overlay until a share of the budget is spent."""
-        self.remaking = search.RuinAndRecreate(start, seed=self.seed)
+        self.remaking = RuinAndRecreate(start, seed=self.seed)
         self.remaking.prune()
         self.resume(cap, until)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, frozen
 from meshwright.designs.topic_sets import check_whole, streams
 from meshwright.greedy import layout
 from meshwright.greedy.driver import NO_LIMIT, Driver, limit_of
@@ -15,7 +15,6 @@ from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
     from meshwright.designs.kernels.random_links import ArbitraryLinks, OpenPairs
     from meshwright.greedy.kernels.state import Goal, Links
     from meshwright.interest import Interest

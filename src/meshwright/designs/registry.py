@@ -143,7 +143,7 @@ DESIGNS: dict[str, Design] = {
     design.name: design
     for design in (
         Design(
-            "gm", "Greedy Merge", "greedy.gm",
+            "gm", "Greedy Merge", "by_contribution.gm",
             {"rounds": "run again this often on unused pairs", "max_edges": "stop at this many links",
              "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it"},
@@ -151,14 +151,14 @@ DESIGNS: dict[str, Design] = {
             "podc07, Alg. 3",
         ),
         Design(
-            "minmax", "MinMax-ODA", "greedy.minmax",
+            "minmax", "MinMax-ODA", "by_contribution.minmax",
             {"max_edges": "stop at this many links", "max_degree": "no more links per broker than this",
              "literal": LITERAL},
             "every topic connected; maximum degree at most O(log(|V|·|T|)) × the lowest possible",
             "icdcs10, section II-A",
         ),
         Design(
-            "low", "Low-ODA", "greedy.low",
+            "low", "Low-ODA", "by_contribution.low",
             {"k": "1 favours few links, large values a low maximum degree (3)",
              "max_edges": "stop at this many links", "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it",
@@ -169,12 +169,12 @@ DESIGNS: dict[str, Design] = {
             "icdcs10, section III",
         ),
         Design(
-            "gpa", "GPA", "greedy.gpa", {"max_edges": "the budget: links in all", "ratio": RATIO},
+            "gpa", "GPA", "by_contribution.gpa", {"max_edges": "the budget: links in all", "ratio": RATIO},
             "at most m links; at least 1 − 1/e of the best support that m links can give",
             "icdcs16, Alg. 1", frozenset({"max_edges"}),
         ),
         Design(
-            "gpm", "GPM", "greedy.gpm",
+            "gpm", "GPM", "by_contribution.gpm",
             {"max_degree": "the budget: links per broker", "ratio": RATIO, "literal": LITERAL},
             "no broker has more than d links; at least 1 − e^(−1/6) of the best support under that limit",
             "icdcs16, Alg. 3", frozenset({"max_degree"}),

@@ -11,23 +11,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import frozen
-from meshwright.designs.greedy import gm
+from meshwright.arrays import Ids, frozen
+from meshwright.designs.by_contribution import gm
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, layout
 from meshwright.greedy.candidates import everything
 from meshwright.greedy.driver import NO_LIMIT, Driver
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
     from meshwright.designs.kernels.block_growth import CountedRow
-    from meshwright.designs.kernels.blocks import Blocks
+    from meshwright.designs.kernels.block_trees import Blocks
     from meshwright.designs.kernels.spare_links import Product
     from meshwright.greedy.kernels.state import Goal, Links
     from meshwright.interest import Interest
-    from meshwright.progress import Progress
 
 RUNS = (((1, 1, 0), (0, 0, 1)), ((1, 1, 4),))
 """For each run and phase: what a link counts by components, by missing links and by blocks."""
@@ -146,7 +145,7 @@ def needed_links(interest: Interest) -> Ids:
 
 def _lay_out_blocks(interest: Interest) -> Blocks:
     """Return the state before any link, when there are no blocks."""
-    from meshwright.designs.kernels.blocks import Blocks
+    from meshwright.designs.kernels.block_trees import Blocks
 
     slots, popularity = interest.num_subscriptions, np.diff(interest.topic_ptr)
     wanting, merges = popularity * np.clip(popularity - 1, 0, 2), np.maximum(2 * popularity - 3, 0)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, frozen
 from meshwright.arrow import from_numpy
 from meshwright.designs.topic_sets import bit_set, lay_out_topics, most_topics
 from meshwright.errors import InputError
@@ -21,13 +21,10 @@ from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from typing import Literal, TypeAlias
-
-    from meshwright.arrays import Ids
     from meshwright.designs.kernels.hubs import Hubs
     from meshwright.designs.kernels.stars import Scores
 
-    Score: TypeAlias = Literal["neighbours", "weight", "density"]
+Score: TypeAlias = Literal["neighbours", "weight", "density"]
 
 
 def ring(interest: Interest) -> Overlay:

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import bit_rows, frozen, is_whole
+from meshwright.arrays import Bits, bit_rows, frozen, is_whole
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Bits
     from meshwright.designs.kernels.topic_rows import TopicRows
     from meshwright.interest import Interest
 
 
-def check_whole(name: str, value: int, least: int = 0) -> None:
-    """Raise an InputError unless a value is a whole number of at least `least`."""
-    if not is_whole(value) or value < least:
-        raise InputError(f"{name} is {value!r}: give a whole number of {least} or more")
+def check_whole(name: str, value: int) -> None:
+    """Raise an InputError unless a value is a whole number of zero or more."""
+    if not is_whole(value) or value < 0:
+        raise InputError(f"{name} is {value!r}: give a whole number of 0 or more")
 
 
 WORD = 64

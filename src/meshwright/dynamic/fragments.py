@@ -18,20 +18,24 @@ each topic that both ends have, until one of them finds the ends apart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.dynamic.link_lists import CHUNK, FULL, add_link, first_chunk_length, remove_link
-from meshwright.dynamic.mutable_overlay import NONE, lowest_position, without_lowest
+from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE, Ids, Int
+from meshwright.dynamic.mutable_overlay import (
+    CHUNK,
+    FULL,
+    NONE,
+    MutableOverlay,
+    add_link,
+    first_chunk_length,
+    lowest_position,
+    remove_link,
+    without_lowest,
+)
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import lowest_bit, prefetch
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int
-    from meshwright.dynamic.mutable_overlay import MutableOverlay
-
 
 CLOSED = 2**30
 """Added to the size of a group that is a whole fragment, or was merged into another one."""

@@ -154,11 +154,7 @@ def is_below(lower: Sequence[float], upper: Sequence[float], *, slack: float = 0
 
 
 def below(
-    lower: Mapping[Any, Sequence[float]],
-    upper: Mapping[Any, Sequence[float]],
-    *,
-    label: str = "",
-    slack: float = 0.0,
+    lower: Mapping[Any, Sequence[float]], upper: Mapping[Any, Sequence[float]], *, label: str = ""
 ) -> dict[str, float]:
     """Compare two curves point by point: the mean of `lower` must be below that of `upper`.
 
@@ -166,7 +162,7 @@ def below(
     {'GM at 1': True, 'GM at 2': False}
     """
     prefix = f"{label} " if label else ""
-    return {f"{prefix}at {x}": is_below(lower[x], upper[x], slack=slack) for x in lower if x in upper}
+    return {f"{prefix}at {x}": is_below(lower[x], upper[x]) for x in lower if x in upper}
 
 
 def near(

@@ -118,7 +118,7 @@ class Paper:
 
 
 KEYS = ("podc07", "icdcs10", "icdcs16", "shadows", "cbps")
-"""The papers: each is a module or package in `papers/` with a `PAPER`."""
+"""The papers: each is a module or package of this room with a `PAPER`."""
 
 
 class Selected(NamedTuple):
@@ -131,7 +131,7 @@ class Selected(NamedTuple):
 @cache
 def papers() -> dict[str, Paper]:
     """Return all papers by key."""
-    return {key: import_module(f"meshwright.experiments.papers.{key}").PAPER for key in KEYS}
+    return {key: import_module(f"meshwright.experiments.{key}").PAPER for key in KEYS}
 
 
 def select(key: str) -> list[Selected]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -99,19 +99,13 @@ class Results:
         """Return the mean and the range of a column."""
         return Spread.of(self.column(column))
 
-    def paired(
-        self,
-        column: str,
-        upper: dict[str, Any],
-        lower: dict[str, Any],
-        combine: Callable[[float, float], float] = lambda one, other: one / other,
-    ) -> list[float]:
+    def paired(self, column: str, upper: dict[str, Any], lower: dict[str, Any]) -> list[float]:
         """Return the ratio of a column under two conditions, row by row in the order of the rows.
 
         The two selections must have equally many rows, such as two designs on the same cases and seeds.
         """
         ours, theirs = self.where(**upper).column(column), self.where(**lower).column(column)
-        return [combine(one, other) for one, other in zip(ours, theirs, strict=True)]
+        return [one / other for one, other in zip(ours, theirs, strict=True)]
 
     @cached_property
     def columns(self) -> list[str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from meshwright.filters.syntax import ONE, REST, has_wildcard, unshared, written_out
+from meshwright.filters.mqtt import ONE, REST, has_wildcard, unshared, written_out
 
 NONE = -1
 """No filter."""

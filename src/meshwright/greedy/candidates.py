@@ -8,21 +8,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import as_ids
+from meshwright.arrays import Ids, as_ids
 from meshwright.errors import InputError, first_five
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,18 +7,14 @@ stride. Between two strides Python runs: it reports progress, and Ctrl-C takes e
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from meshwright.arrays import is_whole
+from meshwright.arrays import Ids, is_whole
 from meshwright.errors import InputError
-from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERGES, WORK, Goal, Links
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.greedy.kernels.state import State
-    from meshwright.progress import Progress
+from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERGES, WORK, Goal, Links, State
+from meshwright.progress import Progress
 
 LINKING = "linking"
 """The phase that progress reports while links are added."""

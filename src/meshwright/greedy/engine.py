@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import as_ids, check_threads
+from meshwright.arrays import Ids, as_ids, check_threads
 from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
@@ -16,11 +16,10 @@ from meshwright.greedy.layout import Tuning
 from meshwright.greedy.level_run import LevelRun, Task
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
     from meshwright.greedy.rules import Rule
-    from meshwright.progress import Progress
 
 
 def grow(

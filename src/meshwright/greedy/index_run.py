@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import Bits, Ids, Offsets
 from meshwright.greedy.pair_lists import PairLists
 from meshwright.greedy.path_choice import LISTED, choose_three, listing_twice_pays
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Offsets
     from meshwright.greedy.driver import Driver
     from meshwright.greedy.kernels.listed_pairs import Bounds
     from meshwright.greedy.kernels.state import Goal, Links, State

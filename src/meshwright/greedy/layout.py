@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import BLOCK, bit_rows, frozen, row_words, settled
+from meshwright.arrays import BLOCK, Bits, Ids, bit_rows, frozen, row_words, settled
 from meshwright.errors import InputError
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, NO_STOP, Scratch, State, Sweep
 from meshwright.interest import Interest, unchecked_interest
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Bits, Ids
     from meshwright.greedy.rules import Rule
 
 

@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Floats, Ids
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
 from meshwright.greedy.index_run import IndexRun, PhaseRun
-from meshwright.greedy.layout import WORD
+from meshwright.greedy.layout import WORD, Tuning
 from meshwright.greedy.path_choice import (
     EVERY_LEVEL,
     LOWEST,
@@ -25,18 +27,14 @@ from meshwright.greedy.path_choice import (
     may_pay,
 )
 from meshwright.greedy.row_threads import RowThreads
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Floats, Ids
     from meshwright.greedy.candidates import Candidates
     from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
-    from meshwright.greedy.layout import Tuning
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-    from meshwright.progress import Progress
 
 NEAR = 64
 """From this level down, a sweep pauses at each level while levels may be listed. With hundreds of levels

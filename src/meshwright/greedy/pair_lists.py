@@ -7,19 +7,17 @@ do not fit.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, Int, Offsets, frozen
 from meshwright.greedy.path_choice import LISTED, choose_three, choose_two
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from meshwright.arrays import Ids, Int, Offsets
     from meshwright.greedy.kernels.index import Buckets
     from meshwright.greedy.kernels.state import Rows, State
     from meshwright.interest import Interest

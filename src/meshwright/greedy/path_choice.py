@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Floats, Ids, frozen
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Floats, Ids
     from meshwright.greedy.level_run import Task
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest

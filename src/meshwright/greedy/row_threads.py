@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, frozen
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
     from meshwright.greedy.kernels.state import Scratch, State, Sweep
 
 WAVE_ROWS = 512

@@ -16,22 +16,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import carray  # type: ignore[attr-defined]
 from numba.core import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
-from meshwright.arrays import ONE
+from meshwright.arrays import ONE, Bits, Int, Offsets
 from meshwright.jit.compiler import config, helper, inlined
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Bits, Int, Offsets
-
 
 COLUMNS = 3
 """The columns of the table: the address of an array, its rows, and its columns or 1."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, Offsets, frozen
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
 
 
 class Adjacency(NamedTuple):

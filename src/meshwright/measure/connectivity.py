@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, frozen
 from meshwright.errors import InputError, first_five
 from meshwright.interest import Interest
 from meshwright.measure.adjacency import adjacency
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
-    from meshwright.progress import Progress
+from meshwright.progress import Progress
 
 SLOTS_AT_ONCE = 4_000_000
 """How many subscriptions of edge ends are processed together: bounds the memory of one step."""

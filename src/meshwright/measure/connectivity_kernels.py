@@ -13,20 +13,15 @@ search is, and `low` of every finished node is final. Cost: linear in the edges 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, helper, inlined, kernel
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
-
-    Flags: TypeAlias = NDArray[np.bool_]
+Flags: TypeAlias = NDArray[np.bool_]
 
 WHOLE, SPLIT = -2, -1
 """The answers for a topic that no failure splits, and for one that is already split."""

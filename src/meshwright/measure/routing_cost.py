@@ -8,18 +8,15 @@ construction, asks for at most d links per broker and a routing cost of at most 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meshwright.arrays import frozen, is_whole
 from meshwright.errors import InputError
 from meshwright.measure.adjacency import Degrees, adjacency, degrees
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 STEPS = 4_000_000_000
 """About how many links all searches may follow together when no effort is given: seconds, not minutes."""

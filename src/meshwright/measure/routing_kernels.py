@@ -22,16 +22,13 @@ Cost: the links of the nodes that the search reaches. It ends as soon as all ter
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, helper
-from meshwright.measure.connectivity_kernels import induce, root
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.measure.connectivity_kernels import Flags
+from meshwright.measure.connectivity_kernels import Flags, induce, root
 
 
 @helper

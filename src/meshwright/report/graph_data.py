@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.report.layout import layout
 from meshwright.report.page import visible
+from meshwright.report.positions import layout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

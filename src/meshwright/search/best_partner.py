@@ -11,11 +11,11 @@ exact.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import NOTHING
+from meshwright.arrays import NOTHING, Bits, Ids, Int
 from meshwright.dynamic.mutable_overlay import (
     NONE,
     clear_bit,
@@ -28,11 +28,7 @@ from meshwright.dynamic.mutable_overlay import (
 from meshwright.greedy.kernels.bit_rows import count_one, keep_largest
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, any_of, load, nothing, store
-from meshwright.search.fragment_records import LOOSE, TOUCHED, label_of
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
-    from meshwright.search.fragment_records import FragmentRecords, Net
+from meshwright.search.fragment_records import LOOSE, TOUCHED, FragmentRecords, Net, label_of
 
 
 class Partners(NamedTuple):

@@ -16,21 +16,15 @@ A **tree** of each topic tells which topics a lost link touches: those in whose 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.dynamic.fragments import clear_marks
-from meshwright.dynamic.link_lists import copy_list_inlined
-from meshwright.dynamic.mutable_overlay import NONE, has_topic, is_set
+from meshwright.arrays import Bits, Ids, Int, Offsets
+from meshwright.dynamic.fragments import Groups, clear_marks
+from meshwright.dynamic.mutable_overlay import NONE, copy_list_inlined, has_topic, is_set
 from meshwright.jit.compiler import inlined, inner, kernel
-from meshwright.search.topic_trees import cut, find_fragment, join_trees, slot_of
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.dynamic.fragments import Groups
-    from meshwright.search.topic_trees import TopicTrees
-
+from meshwright.search.topic_trees import TopicTrees, cut, find_fragment, join_trees, slot_of
 
 RECORDS, LOOSE, TOUCHED, MISSING = 0, 1, 2, 3
 """The counters in `FragmentRecords.tally`: records, loose nodes, touched topics, merges still missing."""

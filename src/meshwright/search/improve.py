@@ -10,32 +10,35 @@ Steps that change the overlay without a gain are kept too: they lead to others t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.dynamic.link_lists import add_link, chunks_for, list_neighbours, remove_link
-from meshwright.dynamic.mutable_overlay import LINKS, NONE, draw
+from meshwright.arrays import Ids, Int, Offsets
+from meshwright.dynamic.fragments import Groups
+from meshwright.dynamic.mutable_overlay import (
+    LINKS,
+    NONE,
+    add_link,
+    chunks_for,
+    draw,
+    list_neighbours,
+    remove_link,
+)
 from meshwright.jit.compiler import inner, kernel
-from meshwright.search.best_partner import find_best_partner, update_barred
+from meshwright.search.best_partner import Partners, find_best_partner, update_barred
 from meshwright.search.fragment_records import (
     LOOSE,
     MISSING,
+    FragmentRecords,
+    Net,
     clear_records,
     join_recorded,
     merge_across,
     record_fragments,
     touch_topics,
 )
-from meshwright.search.topic_trees import restore_cuts
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int, Offsets
-    from meshwright.dynamic.fragments import Groups
-    from meshwright.search.best_partner import Partners
-    from meshwright.search.fragment_records import FragmentRecords, Net
-    from meshwright.search.topic_trees import TopicTrees
-
+from meshwright.search.topic_trees import TopicTrees, restore_cuts
 
 MOST_MORE = 4
 """The most links that a step may add beyond those it removed, so that a node comes down to the cap."""

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import bit_rows, frozen
+from meshwright.arrays import Bits, Ids, bit_rows, frozen
 from meshwright.greedy.driver import limit_of
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids
     from meshwright.dynamic.fragments import Groups
     from meshwright.interest import Interest
     from meshwright.search.best_partner import Partners
@@ -35,7 +34,7 @@ class RuinAndRecreate:
     """
 
     def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 3) -> None:
-        from meshwright.dynamic.link_lists import add_links
+        from meshwright.dynamic.mutable_overlay import add_links
 
         self.interest, self.ruin = overlay.interest, ruin
         self.net = _allocate_net(overlay, seed)
@@ -95,7 +94,7 @@ class RuinAndRecreate:
 
     def links(self) -> tuple[Ids, Ids]:
         """Return both ends of every link, the smaller one first."""
-        from meshwright.dynamic.link_lists import list_links
+        from meshwright.dynamic.mutable_overlay import list_links
 
         us, vs = _ids(len(self)), _ids(len(self))
         list_links(self.net, self.records.near, us, vs)
@@ -111,8 +110,14 @@ class RuinAndRecreate:
 
 def _allocate_net(overlay: Overlay, seed: int) -> Net:
     """Return the arrays of an overlay without its links, with room for half as many again."""
-    from meshwright.dynamic.link_lists import allocate_chunks, chunks_for
-    from meshwright.dynamic.mutable_overlay import CHANCE, SHARED, SPARE, fill_bits
+    from meshwright.dynamic.mutable_overlay import (
+        CHANCE,
+        SHARED,
+        SPARE,
+        allocate_chunks,
+        chunks_for,
+        fill_bits,
+    )
     from meshwright.search.fragment_records import Net
 
     interest = overlay.interest

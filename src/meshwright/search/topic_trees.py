@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import ONE, SIX, SIXTY_THREE
-from meshwright.dynamic.fragments import clear_marks
-from meshwright.dynamic.link_lists import CHUNK, FULL, first_chunk_length
-from meshwright.dynamic.mutable_overlay import NONE, has_topic
+from meshwright.arrays import ONE, SIX, SIXTY_THREE, Ids, Int, Offsets
+from meshwright.dynamic.fragments import Groups, clear_marks
+from meshwright.dynamic.mutable_overlay import CHUNK, FULL, NONE, first_chunk_length, has_topic
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int, Offsets
-    from meshwright.dynamic.fragments import Groups
     from meshwright.search.fragment_records import Net
 
 SEEN = 0

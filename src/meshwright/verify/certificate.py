@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from meshwright.arrow import to_numpy
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from meshwright.interest import Interest
 
 SCALE = 2**30

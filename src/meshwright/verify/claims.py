@@ -7,25 +7,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from meshwright.costs.link_costs import total_cost
+from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.errors import InputError, first_five
 from meshwright.formatting import counted
-from meshwright.measure.connectivity import weak_topics
-from meshwright.verify.certificate import check_degree_table, check_price_table, gap
-from meshwright.verify.overlay_check import Outline, verify_overlay
-from meshwright.verify.tree_check import agree, tree_faults
-from meshwright.verify.tree_figures import LOADS
+from meshwright.measure.connectivity import WeakTopics, weak_topics
+from meshwright.verify.certificate import DegreeProofs, check_degree_table, check_price_table, gap
+from meshwright.verify.overlay_check import Outline, Verification, verify_overlay
+from meshwright.verify.tree_check import LOADS, TreeTables, agree, tree_faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from meshwright.costs.link_costs import LinkCosts
-    from meshwright.measure.connectivity import WeakTopics
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
-    from meshwright.verify.certificate import DegreeProofs
-    from meshwright.verify.overlay_check import Verification
-    from meshwright.verify.tree_check import TreeTables
 
 PARALLEL = ("parallel_edges", "parallel_average_degree")
 """The figures of rings whose links count once for each topic; a cluster's coordinator cannot check them."""

@@ -14,20 +14,15 @@ Cost: the brokers of the tree, and for each row that is added, its length times 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, kernel
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
-
-    Numbers: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = NDArray[np.int64]
 
 
 @kernel

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, frozen
 from meshwright.interest import Interest, unchecked_from_ids, unchecked_interest
 from meshwright.measure.adjacency import Degrees
 from meshwright.measure.connectivity import Components, WeakTopics, weak_topics
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
-    from meshwright.progress import Progress
+from meshwright.progress import Progress
 
 EDGES_AT_ONCE = 1 << 16
 """How many edges are joined between two calls of `progress`."""

@@ -28,26 +28,18 @@ numpy's, and numpy promises not to change it. So a seed gives the same result on
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import MOST, is_whole
+from meshwright.arrays import MOST, Ids, Offsets, is_whole
 from meshwright.errors import InputError
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    Popularity: TypeAlias = NDArray[np.float64]
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
+Popularity: TypeAlias = NDArray[np.float64]
 
 
 def check_count(count: int, what: str) -> None:

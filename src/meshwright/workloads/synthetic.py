@@ -7,10 +7,11 @@ subscriber and a topic at once (icdcs16).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from meshwright.arrays import is_whole, settled
 from meshwright.errors import InputError, first_five
@@ -28,9 +29,6 @@ from meshwright.workloads.distributions import (
     uniform_popularity,
     zipf_popularity,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 MOST_BYTES = 2**31 - 1
 """Bytes that offsets of Arrow's `string` can address; `large_string` has no such limit."""

@@ -67,7 +67,7 @@ def assign_users(
     With `out`, the plan is written with its page.
     """
     from meshwright.content import assign
-    from meshwright.report.content_page import write_content_page
+    from meshwright.report.content import write_content_page
     from meshwright.report.sheet import check_matplotlib
     from meshwright.store.content.content_plans import write_content_plan
 

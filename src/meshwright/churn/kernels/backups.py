@@ -10,22 +10,25 @@ The invariants, all of them audited: a backup shares a topic with its primary; e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from meshwright.arrays import NOTHING
+from meshwright.arrays import NOTHING, Bits, Ids, Int
 from meshwright.churn.kernels.covers import cover
 from meshwright.churn.kernels.damage import lowest_only
-from meshwright.churn.kernels.live_arrays import count_topics
-from meshwright.dynamic.link_lists import FULL, clear, copy_list, discard, push
-from meshwright.dynamic.mutable_overlay import NONE, SPARE, has_topic, lowest_position, without_lowest
+from meshwright.churn.kernels.live_arrays import LiveArrays, RepairRule, count_topics
+from meshwright.dynamic.mutable_overlay import (
+    FULL,
+    NONE,
+    SPARE,
+    clear,
+    copy_list,
+    discard,
+    has_topic,
+    lowest_position,
+    push,
+    without_lowest,
+)
 from meshwright.jit.compiler import compiled, helper, inlined, inner, kernel
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
-    from meshwright.churn.kernels.live_arrays import LiveArrays, RepairRule
-
 
 FEW = 4
 """Up to this many times, `find_short` counts in registers."""

@@ -9,21 +9,17 @@ If there is too little room, nothing is changed and `Answer.done` says what is m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.churn.kernels.changes import NOT_DONE, join, leave, unsubscribe
+from meshwright.arrays import Floats, Ids, Int, Offsets
+from meshwright.churn.kernels.changes import NOT_DONE, Change, join, leave, unsubscribe
 from meshwright.churn.kernels.live_arrays import NODES, TOP, LiveArrays, RepairRule, count_topics
 from meshwright.dynamic.fragments import Groups
-from meshwright.dynamic.link_lists import chunks_for
-from meshwright.dynamic.mutable_overlay import LINKS, SPARE
+from meshwright.dynamic.mutable_overlay import LINKS, SPARE, chunks_for
 from meshwright.jit.compiler import compiled, helper, inner
 from meshwright.jit.primitives import bits_at, ids_at, offsets_at
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Floats, Ids, Int, Offsets
-    from meshwright.churn.kernels.changes import Change
 
 NO_ROOM = -2
 """`Answer.done` if nothing was changed, because there are too few slots, topics or chunks."""

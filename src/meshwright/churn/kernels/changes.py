@@ -6,10 +6,11 @@ after it, every topic is connected, backups hold what `backups` says, and all wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import Bits, Ids, Int
 from meshwright.churn.kernels.backups import (
     FEW,
     back_up_rare_topics,
@@ -20,10 +21,12 @@ from meshwright.churn.kernels.backups import (
     release_strangers,
     repair_backups,
 )
-from meshwright.churn.kernels.damage import FRAGMENTS, find_damage, isolate
+from meshwright.churn.kernels.damage import FRAGMENTS, Damage, find_damage, isolate
 from meshwright.churn.kernels.greedy_step import NO_LIMIT, link_until_repaired
 from meshwright.churn.kernels.live_arrays import (
     NODES,
+    LiveArrays,
+    RepairRule,
     add_topic,
     bits_of,
     has_room,
@@ -41,16 +44,10 @@ from meshwright.churn.kernels.shadows import (
     list_shadows,
     soft_cap,
 )
-from meshwright.dynamic.link_lists import list_neighbours
-from meshwright.dynamic.mutable_overlay import NONE
+from meshwright.dynamic.fragments import Groups
+from meshwright.dynamic.mutable_overlay import NONE, list_neighbours
 from meshwright.jit.compiler import helper, inner
 from meshwright.jit.primitives import nanoseconds
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
-    from meshwright.churn.kernels.damage import Damage
-    from meshwright.churn.kernels.live_arrays import LiveArrays, RepairRule
-    from meshwright.dynamic.fragments import Groups
 
 NOT_DONE = -1
 """`Change.done` if nothing was changed, because the list of a topic is full."""

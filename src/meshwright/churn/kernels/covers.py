@@ -11,27 +11,24 @@ which makes the cost independent of the number of nodes: topics × window for Al
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.churn.kernels.live_arrays import count_bits
-from meshwright.dynamic.link_lists import copy_list, push
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE, Bits, Ids, Int
+from meshwright.churn.kernels.live_arrays import LiveArrays, count_bits
 from meshwright.dynamic.mutable_overlay import (
     NONE,
     clear_bit,
+    copy_list,
     draw,
     has_topic,
     lowest_position,
+    push,
     without_lowest,
 )
 from meshwright.jit.compiler import inlined, inner
 from meshwright.jit.simd import popcount
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
-    from meshwright.churn.kernels.live_arrays import LiveArrays
 
 GREEDY, PRIMAL_DUAL = 0, 1
 """How a cover is chosen: by shadows, Alg. 11, or Alg. 12."""

@@ -9,25 +9,17 @@ them for all topics at once, and only the others are searched.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.churn.kernels.live_arrays import count_bits
-from meshwright.dynamic.fragments import clear_marks, find_fragments, group_of
-from meshwright.dynamic.link_lists import list_neighbours
-from meshwright.dynamic.mutable_overlay import NONE, lowest_position, without_lowest
+from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE, Bits, Ids, Int, Offsets
+from meshwright.churn.kernels.live_arrays import LiveArrays, count_bits
+from meshwright.dynamic.fragments import Groups, clear_marks, find_fragments, group_of
+from meshwright.dynamic.mutable_overlay import NONE, list_neighbours, lowest_position, without_lowest
 from meshwright.jit.compiler import compiled, helper, inlined, inner
 from meshwright.jit.simd import lowest_bit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.churn.kernels.live_arrays import LiveArrays
-    from meshwright.dynamic.fragments import Groups
-
 
 MISSING, FRAGMENTS, BROKEN = 0, 1, 2
 """The counters in `Damage.tally`: merges still missing, fragments found, topics that are split."""

@@ -13,21 +13,16 @@ most rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import NOTHING
-from meshwright.churn.kernels.damage import BROKEN, MISSING, lowest_only
-from meshwright.churn.kernels.live_arrays import TOP, link
+from meshwright.arrays import NOTHING, Bits, Ids, Int, Offsets
+from meshwright.churn.kernels.damage import BROKEN, MISSING, Damage, lowest_only
+from meshwright.churn.kernels.live_arrays import TOP, LiveArrays, link
 from meshwright.dynamic.mutable_overlay import NONE, lowest_position, set_bit, without_lowest
 from meshwright.jit.compiler import helper, inner
 from meshwright.jit.simd import popcount
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.churn.kernels.damage import Damage
-    from meshwright.churn.kernels.live_arrays import LiveArrays
 
 NO_LIMIT = 2**31 - 1
 

@@ -10,26 +10,24 @@ half of it is stale, which makes a leave O(1) per topic, amortised.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.dynamic.link_lists import add_link, remove_link
+from meshwright.arrays import Bits, Ids, Int, Offsets
 from meshwright.dynamic.mutable_overlay import (
     NONE,
     SHARED,
+    add_link,
     clear_bit,
     has_topic,
     lowest_position,
+    remove_link,
     set_bit,
     without_lowest,
 )
 from meshwright.jit.compiler import compiled, helper, inlined, inner, kernel
 from meshwright.jit.simd import popcount
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-
 
 TOP, NODES = SHARED, SHARED + 1
 """The counters in `LiveArrays.tally` behind the shared ones: the maximum degree, and the nodes."""

@@ -9,20 +9,23 @@ The functions that return candidates sort them, and number them in `live.row`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from meshwright.churn.kernels.live_arrays import NODES, count_bits, list_subscribers
-from meshwright.dynamic.link_lists import copy_list, list_neighbours
-from meshwright.dynamic.mutable_overlay import LINKS, NONE, draw, has_topic, lowest_position, without_lowest
+from meshwright.arrays import Bits, Ids, Int
+from meshwright.churn.kernels.damage import Damage
+from meshwright.churn.kernels.live_arrays import NODES, LiveArrays, count_bits, list_subscribers
+from meshwright.dynamic.mutable_overlay import (
+    LINKS,
+    NONE,
+    copy_list,
+    draw,
+    has_topic,
+    list_neighbours,
+    lowest_position,
+    without_lowest,
+)
 from meshwright.jit.compiler import helper, inner
 from meshwright.jit.simd import popcount
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
-    from meshwright.churn.kernels.damage import Damage
-    from meshwright.churn.kernels.live_arrays import LiveArrays
 
 SAMPLE = 96
 """How many subscribers of a topic are looked at for partners."""

@@ -9,23 +9,18 @@ The work is bounded: `Budget.steps` tries, and at most `Budget.moves` links remo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import Bits, Ids, Int, Offsets
 from meshwright.churn.kernels.damage import find_damage
 from meshwright.churn.kernels.greedy_step import link_until_repaired
-from meshwright.churn.kernels.live_arrays import TOP, count_degree, link, unlink
+from meshwright.churn.kernels.live_arrays import TOP, LiveArrays, RepairRule, count_degree, link, unlink
 from meshwright.churn.kernels.shadows import add_partners, gather, soft_cap
-from meshwright.dynamic.fragments import prune
-from meshwright.dynamic.link_lists import copy_list, list_neighbours
-from meshwright.dynamic.mutable_overlay import NONE, draw
+from meshwright.dynamic.fragments import Groups, prune
+from meshwright.dynamic.mutable_overlay import NONE, copy_list, draw, list_neighbours
 from meshwright.jit.compiler import compiled, helper, inner
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.churn.kernels.live_arrays import LiveArrays, RepairRule
-    from meshwright.dynamic.fragments import Groups
 
 TOLERANCE = 2
 """How much the sum of the squared degrees may grow if there are not fewer links."""

@@ -96,7 +96,7 @@ def compare(
     from meshwright.actions.sources import format_size
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
-    from meshwright.designs.certified import lowest_of
+    from meshwright.designs.proofs import lowest_of
     from meshwright.designs.registry import check_parameters, find
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.sheet import check_chart

@@ -181,7 +181,7 @@ def ratio_reference(
     """Return the literal MinMax-ODA that a ratio refers to, for several designs; None without a ratio."""
     if given.get("ratio") is None:
         return None
-    from meshwright.designs.literal import literal_minmax
+    from meshwright.designs.by_contribution import literal_minmax
 
     with ProgressBar("Literal MinMax-ODA", forced=progress) as drawing:
         return literal_minmax(interest, threads=threads, progress=drawing)
@@ -196,7 +196,7 @@ def add_certificate(
     seconds: float | None = None,
 ) -> Plan:
     """Return the plan with certified lower bounds; those of `known` plans are used again."""
-    from meshwright.designs.certified import certify
+    from meshwright.designs.proofs import certify
 
     with ProgressBar("Certificate", forced=progress) as drawing:
         return certify(plan, known=known, seconds=seconds, threads=threads, progress=drawing)

@@ -209,7 +209,7 @@ def _degree_lines(report: "PlanReport") -> list[str]:
 def _tree_lines(report: "PlanReport") -> list[str]:
     """Say that the trees were checked, which topics have none, and whether loads were left out."""
     from meshwright.formatting import counted
-    from meshwright.verify.tree_figures import LOADS
+    from meshwright.verify.tree_check import LOADS
 
     if report.trees is None or not report.ok:
         return []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meshwright.arrays import Ids
 from meshwright.content.assignment.baselines import clustering, packing, random
 from meshwright.content.assignment.cost import BrokerTree, Cost, broker_tree, cost
 from meshwright.content.assignment.descent import descent
@@ -17,11 +18,10 @@ from meshwright.content.assignment.steiner_mixing import steiner, steiner_litera
 from meshwright.errors import InputError
 from meshwright.formatting import amount, counted, shown
 from meshwright.jit.announce import working_seconds
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
     from meshwright.content.model.workload import Workload
-    from meshwright.progress import Progress
 
     Result = tuple[Ids, float | None]
     """An assignment, and a lower bound on the cost of any assignment, if one is known."""

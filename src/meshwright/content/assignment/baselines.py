@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Floats, Ids, frozen
 from meshwright.content.assignment.kernels import Traffic, traffic_of
 from meshwright.errors import InputError
 from meshwright.formatting import amount
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Floats, Ids
     from meshwright.content.model.workload import Workload
 
 

@@ -16,16 +16,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Floats, Ids, frozen
 from meshwright.content.assignment.kernels import traffic_of
 from meshwright.content.model.workload import TOLERANCE, Workload
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from meshwright.arrays import Floats, Ids
-
     Numbers = NDArray[np.int64]
 
 
@@ -143,7 +140,7 @@ def distinct_sets(audience: Ids) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
 
 def tree_weights(workload: Workload, sets: NDArray[np.uint8]) -> Floats:
     """Return, for each set and broker, the weight of the minimum spanning tree of both together."""
-    from meshwright.content.assignment.kernels.spanning_trees import empty_tree, weights_of_sets
+    from meshwright.content.assignment.kernels.broker_trees import empty_tree, weights_of_sets
 
     weights = np.zeros((len(sets), workload.num_brokers))
     weights_of_sets(workload.core, frozen(sets, np.uint8), empty_tree(workload.num_brokers), weights)
@@ -181,7 +178,7 @@ def _walk_trees(cost: Cost, *, listed: int) -> tuple[int, Floats, CoreTrees]:
     """Return the number of links of all trees, the traffic on core links, and the first `listed` links."""
     from meshwright.content.assignment.kernels.assignment_cost import TreeLinks
     from meshwright.content.assignment.kernels.assignment_cost import link_traffic as add_traffic
-    from meshwright.content.assignment.kernels.spanning_trees import empty_tree
+    from meshwright.content.assignment.kernels.broker_trees import empty_tree
 
     set_of_channel, sets = distinct_sets(cost.audience)
     rate = np.zeros(sets.shape)
@@ -273,7 +270,7 @@ def _crossing(sent: Floats, wanted: Numbers, all_sent: Floats, all_wanted: Numbe
 
 def _minimum_spanning_tree(core: Floats) -> tuple[Numbers, Numbers]:
     """Return all brokers in the order in which they join the tree, and the position of each one's parent."""
-    from meshwright.content.assignment.kernels.spanning_trees import span
+    from meshwright.content.assignment.kernels.broker_trees import span
 
     order, up = np.arange(len(core), dtype=np.int64), np.zeros(len(core), dtype=np.int64)
     span(core, order, len(core), up, np.zeros(len(core)))

@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, frozen
 from meshwright.content.assignment.baselines import clustering, packing, random
 from meshwright.content.assignment.cost import cost
 from meshwright.content.assignment.incremental_cost import assignment_state
@@ -19,15 +20,12 @@ from meshwright.content.assignment.steiner_mixing import (
 )
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from meshwright.arrays import Ids
     from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
     from meshwright.content.assignment.kernels.broker_set import BrokerSearch
     from meshwright.content.model.workload import Workload
-    from meshwright.progress import Progress
 
     Savings = Iterator[tuple[float, int]]
     """What each part of the search has saved, and the number of users and channels that it looked at."""

@@ -14,18 +14,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Floats, Ids
 from meshwright.content.assignment.cost import cost
 from meshwright.content.assignment.descent import descent
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Floats, Ids
     from meshwright.content.model.workload import Workload
-    from meshwright.progress import Progress
 
     Row = tuple[list[int], list[float], float, float]
     """A constraint: variables, their coefficients, and the least and largest value of the sum."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Floats, Ids, frozen
 from meshwright.content.assignment.cost import Cost, cost
 from meshwright.content.assignment.kernels import traffic_of
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from meshwright.arrays import Floats, Ids
     from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
     from meshwright.content.model.workload import Workload
 
@@ -110,7 +108,7 @@ def assignment_state(known: Cost) -> AssignmentState:
     one type only.
     """
     from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
-    from meshwright.content.assignment.kernels.spanning_trees import empty_tree
+    from meshwright.content.assignment.kernels.broker_trees import empty_tree
 
     workload, demand = known.workload, known.workload.demand
     traffic = traffic_of(workload)

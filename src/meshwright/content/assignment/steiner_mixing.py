@@ -7,17 +7,16 @@ reproduce those of the paper. Both share the second phase, `draw_brokers`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import Floats, Ids
 from meshwright.content.assignment.baselines import require_placed
 from meshwright.content.assignment.kernels import Audience
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from meshwright.arrays import Floats, Ids
     from meshwright.content.assignment.kernels.steiner_literal import Publishers, Scratch
     from meshwright.content.model.workload import Workload
 
@@ -87,7 +86,7 @@ def draw_brokers(workload: Workload, weights: Floats, *, argmax: bool, seed: int
 
 def channel_tree_weights(workload: Workload) -> Floats:
     """Return what links between users and brokers carry in the channels' trees: users × brokers."""
-    from meshwright.content.assignment.kernels.spanning_trees import Opening, empty_tree, open_brokers
+    from meshwright.content.assignment.kernels.broker_trees import Opening, empty_tree, open_brokers
 
     ptr, subscribers = workload.audience
     brokers = workload.num_brokers

@@ -10,21 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Floats, Offsets, frozen
 from meshwright.content.assignment.incremental_cost import RunningCost
 from meshwright.content.migration.messages import Envelope, Message, Move, UserProfile
 from meshwright.content.migration.terms import Terms
 from meshwright.content.migration.transport import Connection
 from meshwright.content.model.workload import Workload
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from meshwright.arrays import Floats, Offsets
 
 
 def profiles_of(workload: Workload) -> list[UserProfile]:

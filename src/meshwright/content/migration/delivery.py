@@ -20,16 +20,13 @@ sends it to the subscribers that have not acknowledged it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import Floats
 from meshwright.content.migration import messages
 from meshwright.content.migration.broker_state import BrokerState, LocalUser
 from meshwright.content.migration.messages import Branch, Envelope, Publication
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Floats
 
 
 class ChannelTrees:
@@ -78,7 +75,7 @@ def spanning_tree(core: Floats, root: int, users_on: dict[int, list[int]]) -> Br
 
     `users_on` holds, for each broker of the tree, the users that the message is for.
     """
-    from meshwright.content.assignment.kernels.spanning_trees import span
+    from meshwright.content.assignment.kernels.broker_trees import span
 
     order = np.array([root, *sorted(broker for broker in users_on if broker != root)], dtype=np.int32)
     size = len(order)

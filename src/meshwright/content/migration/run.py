@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from meshwright.arrays import Ids
 from meshwright.content.assignment.cost import cost
 from meshwright.content.assignment.incremental_cost import RunningCost
 from meshwright.content.migration.messages import stored_name
-from meshwright.content.migration.simulation import Simulation
+from meshwright.content.migration.simulation import Simulation, Verdict
 from meshwright.content.migration.terms import CrashAt, Terms
 from meshwright.errors import InputError
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import ArrayLike
 
-    from meshwright.arrays import Ids
-    from meshwright.content.migration.simulation import Verdict
     from meshwright.content.migration.transport import Transport
     from meshwright.content.model.workload import Workload
-    from meshwright.progress import Progress
 
 EVENTS = ("accepted", "declined", "withdrawn", "redirected", "returned", "kept", "sent again")
 """The events that brokers count, in the order of the figures."""

@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids
 from meshwright.content.migration.agents import BrokerAgent, UserAgent
 from meshwright.content.migration.broker_state import TokenObserver, profiles_of
 from meshwright.content.migration.messages import Message, Move, Replicate
 from meshwright.content.migration.terms import Crash, CrashAt, Terms
-from meshwright.content.migration.transport import Connection
+from meshwright.content.migration.transport import Connection, Transport
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
-    from meshwright.content.migration.transport import Transport
     from meshwright.content.model.workload import Workload
 
 

@@ -10,19 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Floats
 from meshwright.content.model.space import Boxes, Channels
 from meshwright.errors import InputError, first_five
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Floats
-    from meshwright.content.model.space import Channels
-
 
 AT_ONCE = 1 << 20
 """Number of figures that are computed at a time, to keep memory low."""

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
 
+from meshwright.arrays import Floats
 from meshwright.arrow import from_strings
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from meshwright.arrays import Floats
-
     Positions = NDArray[np.int64]
 
 ROUNDING = 1e-9

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Floats
 from meshwright.errors import InputError, first_five
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Floats
 
 MOST_CELLS = 1 << 22
 """More cells than this are rejected: they would take gigabytes."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from meshwright.arrays import Floats
 from meshwright.content.model.densities import Approximation, Quadratic, channel_rates, over_approximation
 from meshwright.content.model.parts import Places
 from meshwright.content.model.space import Attribute, Boxes, grid
 from meshwright.content.model.workload import CAPACITY_OVER_DEMAND, Workload
 from meshwright.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from meshwright.arrays import Floats
 
 Model: TypeAlias = Literal["uniform", "plane"]
 USERS_PER_BROKER = 100

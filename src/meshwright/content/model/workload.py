@@ -10,22 +10,18 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Floats, Ids, Offsets, frozen
 from meshwright.arrow import from_numpy, to_numpy
 from meshwright.content.model import parts
 from meshwright.content.model.parts import Places
 from meshwright.errors import InputError, first_five
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from meshwright.arrays import Floats, Ids, Offsets
 
 
 class Demand(NamedTuple):

@@ -5,25 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids
 from meshwright.errors import InputError
 from meshwright.measure import components, contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
     from meshwright.interest import Interest
 
-    Pairs: TypeAlias = NDArray[np.int64]
-    Chosen: TypeAlias = NDArray[np.bool_]
-    Values: TypeAlias = NDArray[np.float64]
+Pairs: TypeAlias = NDArray[np.int64]
+Chosen: TypeAlias = NDArray[np.bool_]
+Values: TypeAlias = NDArray[np.float64]
 
 
 MOST_PAIRS = 5_000_000

@@ -11,21 +11,17 @@ connected graphs, or lies above one (Nash-Williams, Tutte).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from meshwright.designs.exact.problem import CLOSE
+from meshwright.designs.exact.problem import CLOSE, Chosen, Group, Incumbent, Pairs, Problem, Values
 from meshwright.greedy import grow, rules
+from meshwright.jit.announce import Clock
 from meshwright.measure import contributions, redundant_edges
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from meshwright.designs.exact.problem import Chosen, Group, Incumbent, Pairs, Problem, Values
-from meshwright.jit.announce import Clock
 
 TOLERANCE = 1e-3
 """Cuts violated by less are not added."""

@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from meshwright import measure
-from meshwright.designs.exact.problem import CLOSE, Incumbent, Problem, problem_of
+from meshwright.designs.exact.problem import CLOSE, Chosen, Incumbent, Problem, problem_of
 from meshwright.designs.exact.relaxation import (
     Cuts,
     Point,
@@ -29,10 +29,7 @@ from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.jit.announce import Clock
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.designs.exact.problem import Chosen
-    from meshwright.progress import Progress
+from meshwright.progress import Progress
 
 Goal: TypeAlias = Literal["edges", "degree"]
 

@@ -5,18 +5,19 @@ still needs links, and if its ends share no block. These counts only fall as lin
 order is that of the level sweep: for each level from the highest down, for u ascending, for v > u ascending,
 take (u, v) if it counts exactly the level now. The windows are a `Sweep`, with its invariant.
 
-Why a second loop next to the engine's `rows` and `sweep`: bit rows cannot say whether two nodes share a
-block, so a row is counted subscriber by subscriber, O(Σ n_t) over the open topics of u; and because that is
+Why a second loop next to the engine's `row_windows` and `sweep`: bit rows cannot say whether two nodes share
+a block, so a row is counted subscriber by subscriber, O(Σ n_t) over the open topics of u; and because that is
 expensive, one count serves a whole visit of the row, which refills its window from it as often as needed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.designs.kernels.blocks import block_above, link, share_block
+from meshwright.arrays import Ids, Int
+from meshwright.designs.kernels.block_trees import Blocks, block_above, link, share_block
 from meshwright.greedy.kernels.state import (
     A_SUBSCRIBER,
     EDGES,
@@ -26,14 +27,13 @@ from meshwright.greedy.kernels.state import (
     PAUSED,
     ROW,
     WORK,
+    Goal,
+    Links,
+    State,
+    Sweep,
 )
 from meshwright.greedy.kernels.sweep import highest_bound, next_row
 from meshwright.jit.compiler import inlined, kernel
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int
-    from meshwright.designs.kernels.blocks import Blocks
-    from meshwright.greedy.kernels.state import Goal, Links, State, Sweep
 
 A_CHECK = 32 * A_SUBSCRIBER
 """The work of checking one pair."""

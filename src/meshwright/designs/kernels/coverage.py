@@ -12,27 +12,20 @@ node's best gain; a pick costs O(|T(v)|).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import NOTHING, ONE, SIX
-from meshwright.designs.kernels.topic_rows import unite, without
+from meshwright.arrays import NOTHING, ONE, SIX, Bits, Ids, Int, Offsets
+from meshwright.designs.kernels.topic_rows import TopicRows, unite, without
 from meshwright.greedy.kernels.bit_rows import add_rows, count_one, keep_largest, list_marked
+from meshwright.greedy.kernels.state import Rows
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.primitives import below
 from meshwright.jit.simd import lowest_bit, place_of, popcount, prefetch
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.designs.kernels.topic_rows import TopicRows
-    from meshwright.greedy.kernels.state import Rows
-
-    Flags: TypeAlias = NDArray[np.bool_]
+Flags: TypeAlias = NDArray[np.bool_]
 
 LEVEL, PLACE, LENGTH = 0, 1, 2
 """The fields of a node's sweep: the gain of its window, the next position in it, and its length."""

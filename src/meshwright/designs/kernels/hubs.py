@@ -7,22 +7,16 @@ links among the subscribers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import NOTHING
+from meshwright.arrays import NOTHING, Ids, Int, Offsets
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import place_of
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Int, Offsets
-
-    Flags: TypeAlias = NDArray[np.bool_]
+Flags: TypeAlias = NDArray[np.bool_]
 
 TOP, EDGES = 0, 1
 """The fields of `Hubs.tally`."""

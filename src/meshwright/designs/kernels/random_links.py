@@ -17,19 +17,26 @@ in a row without a link the kernel stops, and its caller lists the pairs that ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import Bits, Ids, Int, Offsets
 from meshwright.greedy.kernels.components import contribution_by_lists, merge
-from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERGES, PAUSED, WORK
+from meshwright.greedy.kernels.state import (
+    BROKEN,
+    EDGES,
+    EXHAUSTED,
+    FULL,
+    MERGES,
+    PAUSED,
+    WORK,
+    Goal,
+    Links,
+    State,
+)
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.primitives import below
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.greedy.kernels.state import Goal, Links, State
-
 
 A_DRAW, AN_EVALUATION = 16, 128
 """The work of drawing two subscribers, and of evaluating the pair."""

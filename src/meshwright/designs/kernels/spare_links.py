@@ -11,16 +11,13 @@ ends, usually far less.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids, Int, Offsets
 from meshwright.jit.compiler import inner, kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Int, Offsets
 
 
 class Product(NamedTuple):

@@ -7,26 +7,18 @@ topic of the node, an update of the tournament O(log |V|).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from meshwright.arrays import NOTHING, ONE, SIX
-from meshwright.designs.kernels.topic_rows import size, unite, without
+from meshwright.arrays import NOTHING, ONE, SIX, Bits, Ids, Int, Offsets
+from meshwright.designs.kernels.topic_rows import TopicRows, size, unite, without
+from meshwright.greedy.kernels.state import Rows
 from meshwright.jit.compiler import inner, kernel
 from meshwright.jit.simd import lowest_bit
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-
-    Flags: TypeAlias = NDArray[np.bool_]
-
-    from meshwright.designs.kernels.topic_rows import TopicRows
-    from meshwright.greedy.kernels.state import Rows
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 NEIGHBOURS, WEIGHT, DENSITY = 0, 1, 2

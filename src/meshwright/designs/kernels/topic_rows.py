@@ -6,18 +6,15 @@ of a rare topic are set bit by bit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE, Bits, Ids, Int, Offsets
 from meshwright.greedy.kernels.bit_rows import block
+from meshwright.greedy.kernels.state import Rows
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, load, nothing, ones, store, total
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.greedy.kernels.state import Rows
 
 
 class TopicRows(NamedTuple):

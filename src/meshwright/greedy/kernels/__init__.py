@@ -10,7 +10,7 @@ The state:
 The picker by contribution, in levels:
 
 - `bit_rows`: bit rows over nodes, summed into bit-sliced counters, and the largest counts;
-- `rows`: the window of a row, rebuilt for all v at once by these counters;
+- `row_windows`: the window of a row, rebuilt for all v at once by these counters;
 - `sweep`: the descent through the levels, and the main loop of the rules.
 
 The same by lists, where few pairs share three topics:

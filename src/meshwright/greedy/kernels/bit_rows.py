@@ -14,18 +14,14 @@ empty between the beginning of that block and `low`; counters there may hold any
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.state import FREE_ROWS, HELD, HOLDING
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE, Bits, Ids, Int
+from meshwright.greedy.kernels.state import FREE_ROWS, HELD, HOLDING, Rows, Scratch, State
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, any_of, load, lowest_bit, nothing, ones, store, total
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
-    from meshwright.greedy.kernels.state import Rows, Scratch, State
 
 
 @inlined

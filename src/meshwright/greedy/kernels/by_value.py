@@ -20,10 +20,11 @@ O(log pairs) in the heap.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import Floats, Ids, Int, Offsets
 from meshwright.greedy.kernels.components import contribution, link
 from meshwright.greedy.kernels.state import (
     A_SUBSCRIBER,
@@ -35,6 +36,9 @@ from meshwright.greedy.kernels.state import (
     PAUSED,
     TOP_DEGREE,
     WORK,
+    Goal,
+    Links,
+    State,
 )
 from meshwright.greedy.kernels.weighted_rows import (
     COUNT,
@@ -42,6 +46,9 @@ from meshwright.greedy.kernels.weighted_rows import (
     PLACE,
     ROUNDING,
     SIZE,
+    Costs,
+    RowCounts,
+    ValueRows,
     adopt,
     best_entry,
     comes_before,
@@ -49,11 +56,6 @@ from meshwright.greedy.kernels.weighted_rows import (
     remove,
 )
 from meshwright.jit.compiler import inlined, inner, kernel
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Floats, Ids, Int, Offsets
-    from meshwright.greedy.kernels.state import Goal, Links, State
-    from meshwright.greedy.kernels.weighted_rows import Costs, RowCounts, ValueRows
 
 A_LOOK = 64 * A_SUBSCRIBER
 """The work of looking at a row once."""

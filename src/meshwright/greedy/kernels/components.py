@@ -22,21 +22,16 @@ nodes and topics at a time; then `link_start` adds the links of a starting overl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE, Bits, Ids, Int
 from meshwright.greedy.kernels.bit_rows import close, fill_topic_bits, free_row, give_row, hold
 from meshwright.greedy.kernels.pair_counts import uncount_pairs
-from meshwright.greedy.kernels.state import HOLDING, MERGES
+from meshwright.greedy.kernels.state import HOLDING, MERGES, State
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import popcount, prefetch
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
-    from meshwright.greedy.kernels.state import State
-
 
 IN_CACHE = 2**17
 """Up to this many subscriptions, the arrays of components are about as large as a cache."""

@@ -18,18 +18,15 @@ that are added later can only lower contributions: `listed_pairs` checks each pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import ALL_ONES, NOTHING, ONE
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, Ids, Int, Offsets
 from meshwright.greedy.kernels.components import is_open
+from meshwright.greedy.kernels.state import State
 from meshwright.jit.compiler import inlined, kernel
 from meshwright.jit.simd import SIXTEEN, copy_sixteen, fill_sixteen, prefetch
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int, Offsets
-    from meshwright.greedy.kernels.state import State
 
 FULL_LIST = -1
 """What a listing returns if the list has no room for all pairs."""

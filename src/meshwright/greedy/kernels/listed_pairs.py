@@ -15,21 +15,27 @@ partners of u, one for each of its topics.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import MOST, NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.arrays import MOST, NOTHING, ONE, SIX, SIXTY_THREE, Ids, Int, Offsets
 from meshwright.greedy.kernels.components import contribution, is_open, link
 from meshwright.greedy.kernels.index import HALF
-from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FOUND, FULL, PAUSED, WORK
+from meshwright.greedy.kernels.state import (
+    BROKEN,
+    EDGES,
+    EXHAUSTED,
+    FOUND,
+    FULL,
+    PAUSED,
+    WORK,
+    Goal,
+    Links,
+    State,
+)
 from meshwright.jit.compiler import inlined, kernel
 from meshwright.jit.simd import prefetch
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int, Offsets
-    from meshwright.greedy.kernels.state import Goal, Links, State
-
 
 BLOCK = 1024
 """A level passes over this many pairs at a time if none of them contributes as much."""

@@ -15,19 +15,12 @@ long lists of pairs would be.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from meshwright.arrays import SIX
-from meshwright.greedy.kernels.state import WORK
+from meshwright.arrays import SIX, Bits, Ids, Int, Offsets
+from meshwright.greedy.kernels.state import WORK, State
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import bits_of_bytes
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.greedy.kernels.state import State
-
 
 LARGEST = 255
 """The largest count that a byte holds."""

@@ -11,16 +11,14 @@ thread writes to, and then sorts some of the groups. The result does not depend 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import Int, Offsets
 from meshwright.greedy.kernels.index import HALF
+from meshwright.greedy.kernels.state import Rows
 from meshwright.jit.compiler import inlined, kernel
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Int, Offsets
-    from meshwright.greedy.kernels.state import Rows
 
 
 class Groups(NamedTuple):

@@ -11,19 +11,15 @@ Constants go to other kernels as np.int64, because numba compiles the callee onc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
+from meshwright.arrays import Bits, Bytes, Ids, Offsets
 
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Bits, Bytes, Ids, Offsets
-
-    Ranks: TypeAlias = NDArray[np.uint16]
-    Rows: TypeAlias = NDArray[np.uint32]
+Ranks: TypeAlias = NDArray[np.uint16]
+Rows: TypeAlias = NDArray[np.uint32]
 
 FOUND, EXHAUSTED, PAUSED, FULL, BROKEN = 0, 1, 2, 3, 4
 """How a picker's kernel returns.

@@ -15,13 +15,13 @@ phase).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE, Ids, Int
 from meshwright.greedy.kernels.components import contribution, is_open, link
-from meshwright.greedy.kernels.rows import adopt, rebuild
+from meshwright.greedy.kernels.row_windows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
     BROKEN,
     EDGES,
@@ -37,13 +37,14 @@ from meshwright.greedy.kernels.state import (
     STOP,
     TOP_DEGREE,
     WORK,
+    Goal,
+    Links,
+    Scratch,
+    State,
+    Sweep,
 )
 from meshwright.jit.compiler import inlined, inner, kernel, spliced
 from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, prefetch, reaching
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int
-    from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
 
 
 @inlined

@@ -4,8 +4,8 @@ Invariant of row u: no pair is worth more than `bound[u]`; pairs outside its win
 `outside_node[u]`); values in the window are upper bounds, exact when they were last checked. As contributions
 only fall and costs stay, upper bounds stay upper bounds.
 
-A row is counted subscriber by subscriber, not by bit rows as in `rows`: each pair has its own cost, so there
-is no order of counts to select by. It costs Σ over u's open topics of their subscribers v > u.
+A row is counted subscriber by subscriber, not by bit rows as in `row_windows`: each pair has its own cost,
+so there is no order of counts to select by. It costs Σ over u's open topics of their subscribers v > u.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.greedy.kernels.state import A_SUBSCRIBER, WORK
+from meshwright.arrays import Floats, Ids, Int, Offsets
+from meshwright.greedy.kernels.state import A_SUBSCRIBER, WORK, State
 from meshwright.jit.compiler import inlined, inner
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Floats, Ids, Int, Offsets
     from meshwright.costs.cost_tables import PairTable, Places
-    from meshwright.greedy.kernels.state import State
 
 
 SIZE, PLACE, COUNT, PHASE = 0, 1, 2, 3

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from meshwright.content.assignment.kernels import NONE, ZERO, Array, Traffic
-from meshwright.content.assignment.kernels.spanning_trees import SpanningTree, span, weights_of_set
+from meshwright.content.assignment.kernels.broker_trees import SpanningTree, span, weights_of_set
 from meshwright.jit.compiler import inlined, inner, kernel
 
 

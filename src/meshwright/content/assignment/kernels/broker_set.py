@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from meshwright.content.assignment.kernels import NONE, ZERO, Array
 from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
-from meshwright.content.assignment.kernels.spanning_trees import span, span_with, weights_of_set
+from meshwright.content.assignment.kernels.broker_trees import span, span_with, weights_of_set
 from meshwright.jit.compiler import inlined, inner
 
 SWAPS = 6

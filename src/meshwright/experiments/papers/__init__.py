@@ -1,1 +1,0 @@
-"""The papers, one file each: figures as data, cells, drawings and claims."""
