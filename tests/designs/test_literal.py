@@ -119,7 +119,7 @@ def test_a_ratio_is_the_number_as_written() -> None:
 @pytest.mark.parametrize("ratio", [-0.1, 1.01, math.nan, True, "half"])
 def test_bad_ratios(ratio: Any) -> None:
     """A ratio that is not a number from 0 to 1 is rejected."""
-    with pytest.raises(InputError, match=f"ratio is {ratio}: give a number from 0 to 1"):
+    with pytest.raises(InputError, match=f"ratio is {ratio!r}: give a number from 0 to 1"):
         design(lemma1(4), "gpa", ratio=ratio)
 
 
