@@ -55,9 +55,9 @@ def advise(
     [('a', 'b'), ('a', 'c')]
     """
     from meshwright.designs import advice
-    from meshwright.designs.certified import certify
     from meshwright.designs.design import design
     from meshwright.designs.front import front
+    from meshwright.designs.proofs import certify
     from meshwright.designs.registry import find
 
     source = group_topics(interest)
