@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from meshwright.deploy.drift import Drift
 
 
+MOST_ROWS = 100
+"""How many steps a table in Markdown has at most: hosts limit the length of comments."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """What changes from an old plan or federation to a new plan."""
@@ -50,6 +54,39 @@ class Difference:
             *explain_delta(self.delta, self.waves_done),
             *explain_orphaned_sessions(self.delta, self.identity),
         ]
+
+    @property
+    def markdown(self) -> str:
+        """The steps that are left as Markdown, for a review: a table, and what they mean for messages."""
+        from meshwright.formatting import counted, escape
+
+        waves = list(enumerate(self.delta.waves, start=1))[self.waves_done :]
+        steps = [(number, step) for number, wave in waves for step in wave]
+        heading = f"### Brokers: {escape.markdown(self.old)} → {escape.markdown(self.new)}"
+        by_hand = [f"- edited by hand: {escape.markdown(str(each))}" for each in self.drift[:MOST_ROWS]]
+        if not steps:
+            return "\n".join([heading, "", *self.lines, *by_hand])
+        rows = []
+        for number, step in steps[:MOST_ROWS]:
+            lines = [
+                ", ".join(f"{topic} ↔ {listener}" for listener, topic, _ in each[:3])
+                + (f" and {len(each) - 3} more" if len(each) > 3 else "")
+                for each in (step.removed, step.added)
+            ]
+            cells = [str(number), step.broker, step.action, *lines]
+            rows.append("| " + " | ".join(escape.markdown(cell) for cell in cells) + " |")
+        left = len(steps) - MOST_ROWS
+        more = [f"… and {counted(left, 'more step')}"] if left > 0 else []
+        said = [line for line in self.lines if not line.startswith((" ", "wave "))]
+        return "\n".join(
+            [
+                *(heading, ""),
+                *("| wave | broker | action | without | with |", "| --- | --- | --- | --- | --- |"),
+                *(*rows, ""),
+                *(f"- {escape.markdown(line)}" for line in (*more, *said)),
+                *by_hand,
+            ]
+        )
 
 
 def diff(

@@ -25,9 +25,19 @@ from typing import Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from meshwright.actions.project import (
+    PROJECT_COMMANDS,
+    arguments_for,
+    project_here,
+    refresh_data,
+    route_plan,
+)
 from meshwright.cli.exit_codes import ANSWER_IS_NO
-from meshwright.cli.output import answer_json, note
+from meshwright.cli.output import answer, answer_json, note, notes
 from meshwright.errors import EmptySourceError
+
+PROJECT = "meshwright.project"
+"""Where a command keeps the project file that it reads."""
 
 
 def with_single_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,7 +104,43 @@ def answering_empty(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class CommandWithGroups(TyperCommand):
-    """A command whose help has a section for each group of options."""
+    """A command whose help has a section for each group of options.
+
+    If no argument is given, its parameters are those of the nearest project file, if any, and `plan` does the
+    whole step: it reads changed logs first, and chooses the trees afterwards.
+    """
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        """Read the command line; the project file gives what it leaves out."""
+        if self.name in PROJECT_COMMANDS and not context.resilient_parsing:
+            given, more, _ = self.make_parser(context).parse_args(list(args))
+            arguments = [each.name for each in self.params if each.param_type_name == "argument"]
+            named = any(isinstance(given.get(name), str) for name in arguments)
+            if not (named or more or given.get("help")):
+                project = project_here()
+                if project is not None:
+                    context.meta[PROJECT] = project
+                    context.default_map = arguments_for(self.name, project)
+        return super().parse_args(context, args)
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command, in a project with what belongs to its step."""
+        from meshwright.cli.progress_bar import ProgressBar
+
+        project, given = context.meta.get(PROJECT), context.params
+        if project is None or self.name != "plan":
+            return super().invoke(context)
+        with ProgressBar("Reading", forced=given["progress"]) as drawing:
+            notes(refresh_data(project, drawing))
+        done = super().invoke(context)
+        if not given["front"]:
+            routing = route_plan(project, given["out"])
+            notes(routing.notes)
+            if not given["json"]:
+                answer(*routing.lines)
+            if not routing.passed:
+                raise typer.Exit(ANSWER_IS_NO)
+        return done
 
     def format_options(self, context: Any, formatter: Any) -> None:
         """Write the sections, those of this command's own options first."""

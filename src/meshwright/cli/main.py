@@ -21,6 +21,10 @@ EXAMPLES = (
     "meshwright verify plan subscriptions.csv",
 )
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "A project": {
+        "init": ("project", "INIT_EXAMPLES"),
+        "status": ("project", "STATUS_EXAMPLES"),
+    },
     "From logs to brokers": {
         "ingest": ("data.raw_logs", "INGEST_EXAMPLES"),
         "plan": ("plans.plan", "EXAMPLES"),

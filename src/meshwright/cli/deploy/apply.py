@@ -12,6 +12,7 @@ DIFF_EXAMPLES = (
     "meshwright diff plan new-plan",
     "meshwright diff federation new-plan --mosquitto 2.1",
     "meshwright diff federation plan --drift",
+    "meshwright diff plan new-plan --markdown",
 )
 
 APPLY_EXAMPLES = (
@@ -53,6 +54,13 @@ def diff(
         ),
     ] = False,
     allow_relays: AllowRelays = False,
+    markdown: Annotated[
+        bool,
+        typer.Option(
+            "--markdown/--no-markdown",
+            help="Print Markdown, for the review of a change; by default only with a project file.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Show what changes between two plans: on which broker, in which order, by restart or reload.
@@ -70,6 +78,8 @@ def diff(
     )
     if json:
         output.answer_json(found.to_dict())
+    elif markdown and not drift:
+        output.answer(*found.markdown.splitlines())
     else:
         shown = found.drift if drift else found.drift[:SHOWN_DRIFT]
         left = len(found.drift) - len(shown)

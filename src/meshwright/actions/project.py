@@ -1,0 +1,156 @@
+"""The project of the current folder: what its file gives to commands, and the data that it keeps fresh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meshwright.errors import InputError
+
+if TYPE_CHECKING:
+    from meshwright.actions.route import Routing
+    from meshwright.progress import Progress
+    from meshwright.store.project_file import Project
+
+PROJECT_COMMANDS = ("plan", "route", "verify", "report", "export", "diff", "apply")
+"""The commands that take their arguments from a project file."""
+
+
+def arguments_for(command: str, project: Project) -> dict[str, Any]:
+    """Return the parameters of a command that a project gives, by their names."""
+    from meshwright.deploy.targets import DEFAULT_TARGET
+
+    tables, place = project.tables, project.place
+    given, design, target = tables.subscriptions, tables.design, tables.target
+    plan, federation, costs = (
+        place(tables.outputs.plan),
+        place(tables.outputs.federation),
+        place(design.costs),
+    )
+    columns = {
+        "source": project.source,
+        "node": given.node,
+        "topic": given.topic,
+        "delimiter": given.delimiter,
+        "no_header": not given.header,
+    }
+    settings = {
+        "profile": target.profile,
+        DEFAULT_TARGET: target.version,
+        "secret": place(target.secret),
+        "allow_relays": target.allow_relays,
+    }
+    places = {"inventory": place(target.inventory), "insecure": target.insecure}
+    arguments: dict[str, dict[str, Any]] = {
+        "plan": {
+            **columns,
+            **project.parameters,
+            "algorithm": design.algorithm,
+            "seed": design.seed,
+            "threads": design.threads,
+            "certify": design.certify,
+            "costs": costs,
+            "topic_kind": given.topic_kind,
+            "exclude_topic": given.exclude or None,
+            "expand": given.expand or None,
+            "skip_unusable": given.skip_unusable,
+            "out": plan,
+            "force": True,  # the plan is an output of the project
+        },
+        "route": {
+            **columns,
+            "plan": plan,
+            "objective": tables.routes.objective,
+            "rates": project.traffic,
+            "today": place(tables.routes.today),
+        },
+        "verify": {**columns, "plan": plan, "costs": costs},
+        "report": {**columns, "plan": plan, "costs": costs, "out": place(tables.outputs.report)},
+        "export": {
+            **settings,
+            **places,
+            "plan": plan,
+            "to": target.kind or DEFAULT_TARGET,
+            "out": federation,
+        },
+        "diff": {**settings, "old": federation, "new": plan, "markdown": True},
+        "apply": {**settings, **places, "plan": plan, "federation": federation},
+    }
+    return {name: value for name, value in arguments[command].items() if value is not None}
+
+
+def project_here() -> Project | None:
+    """Return the project of the current folder: the nearest one, here or above; None if there is none."""
+    from meshwright.store.project_file import find_project, read_project
+
+    file = find_project()
+    return None if file is None else read_project(file)
+
+
+def nearest_project() -> Project:
+    """Return the project of the current folder.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    project = project_here()
+    if project is None:
+        raise InputError("no meshwright.toml here or in a folder above: write one with meshwright init")
+    return project
+
+
+def refresh_data(project: Project, progress: Progress | None = None) -> tuple[str, ...]:
+    """Ingest the logs of a project whose dataset is missing or older, and sum up its publish logs likewise.
+
+    Returns what was done, as lines for people.
+    """
+    from meshwright.actions.ingest import Reading, ingest
+    from meshwright.actions.traffic import Publications, sum_traffic
+    from meshwright.files.header import DATASET, TRAFFIC
+
+    given, published, done = project.tables.subscriptions, project.tables.publications, []
+    if given.logs and changed_since(Path(project.source, DATASET.file), project.places(given.logs)):
+        reading = Reading(
+            given.format, given.node, given.topic, delimiter=given.delimiter, header=given.header,
+            topic_kind=given.topic_kind,
+        )  # fmt: skip
+        made = ingest(project.places(given.logs), project.source, reading, progress=progress)
+        if made.dataset is None:
+            raise InputError(f"{project.path}: {made.notes[0]}")
+        done.append(f"ingested the logs of {project.path.name} into {made.dataset}")
+    traffic = project.traffic
+    if (
+        published.logs
+        and traffic
+        and changed_since(Path(traffic, TRAFFIC.file), project.places(published.logs))
+    ):
+        sum_traffic(
+            project.places(published.logs), traffic, Publications(published.format), progress=progress
+        )
+        done.append(f"summed up the publish logs of {project.path.name} into {traffic}")
+    return tuple(done)
+
+
+def changed_since(made: Path, sources: list[str]) -> bool:
+    """Return whether what was made is missing, or older than a file of its sources on this machine."""
+    from meshwright.pipeline.readers.sources import list_files
+
+    if not made.exists():
+        return True
+    local = [Path(file.path) for file in list_files(None, sources, exclude=made.parent)]
+    return any(file.exists() and file.stat().st_mtime > made.stat().st_mtime for file in local)
+
+
+def route_plan(project: Project, plan: str) -> Routing:
+    """Choose the trees of a plan that was just made, as the project wants them."""
+    from meshwright.actions.route import route
+    from meshwright.store.interest_files import Columns
+
+    wanted, given = project.tables.routes, project.tables.subscriptions
+    return route(
+        plan, project.source, objective=wanted.objective, rates=project.traffic,
+        today=project.place(wanted.today),
+        columns=Columns(given.node, given.topic, given.delimiter, given.header),
+    )  # fmt: skip

@@ -1,0 +1,56 @@
+"""`meshwright init` and `meshwright status`: begin a project, and see what to do next."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from meshwright.cli.options import Force, Json
+
+INIT_EXAMPLES = ("meshwright init", "meshwright init subscriptions.csv --inventory brokers.csv --force")
+STATUS_EXAMPLES = ("meshwright status", "meshwright status --json")
+
+
+def init(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="DATASET|FILE", help="What is planned: a file with columns, or a dataset."),
+    ] = "subscriptions.csv",
+    *,
+    inventory: Annotated[
+        str | None,
+        typer.Option("--inventory", metavar="FILE", help="The addresses of brokers: CSV, JSON or YAML."),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write meshwright.toml, a project file with comments, into the current folder.
+
+    In this folder and below it, plan, route, verify, report, export, diff and apply then need no arguments.
+    Options override the file. It is ignored where a dataset, file or plan is named.
+    """
+    from meshwright.actions.init import init as begin
+    from meshwright.cli import output
+
+    begun = begin(source, inventory=inventory, force=force)
+    if json:
+        output.answer_json(begun.to_dict())
+    else:
+        output.answer(*begun.lines)
+
+
+def status(*, json: Json = False) -> None:
+    """Say which parts of the project are out of date, and which command comes next.
+
+    The parts are data, plan, trees and the files of brokers. Nothing is written.
+    """
+    from meshwright.actions.status import status as look
+    from meshwright.cli import output
+
+    with output.working("comparing the parts of the project"):
+        found = look()
+    if json:
+        output.answer_json(found.to_dict())
+    else:
+        output.answer(*found.lines)
