@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import runpy
 from collections.abc import Callable, Iterator
@@ -16,12 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import grimp
+import msgspec
 import networkx as nx
 from typer.main import get_command
 
 import meshwright as mw
 from meshwright.cli.main import build_app
 from meshwright.designs.registry import DESIGNS
+from meshwright.store import datasets, plans, project_file, traffic
+from meshwright.store.content import content_plans, workloads
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SOURCE = CHECKOUT / "src" / "meshwright"
@@ -241,6 +245,22 @@ def _first_line(path: Path) -> str:
     return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
+def schemas() -> str:
+    """Return the JSON Schema of each file with declared contents, for docs/schemas.md."""
+    declared = {
+        "meshwright.toml": project_file.ProjectTables,
+        "manifest.json of a dataset": datasets.DatasetHeader,
+        "traffic.json of traffic": traffic.TrafficHeader,
+        "plan.json of a plan": plans.PlanHeader,
+        "workload.json of a content workload": workloads.WorkloadHeader,
+        "plan.json of a content plan": content_plans.ContentPlanHeader,
+    }
+    texts = [json.dumps(msgspec.json.schema(record), indent=2) for record in declared.values()]
+    return "\n\n".join(
+        f"## {name}\n\n```json\n{text}\n```" for name, text in zip(declared, texts, strict=True)
+    )
+
+
 def filled(page: str, name: str, text: str) -> str:
     """Return a page with the text between `<!-- begin name -->` and `<!-- end name -->` replaced."""
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
@@ -267,6 +287,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "command-line": {"commands": commands},
     "gallery": {"charts": charts},
     "python": {"names": names},
+    "schemas": {"schemas": schemas},
 }
 """Each page with generated parts, and what makes them."""
 

@@ -40,6 +40,7 @@ IN_OTHER_TESTS = {
     "deploy.federation",
     "test_filters_page.py": "deploy.lint",
     "test_doctor.py": "doctor",
+    "test_project_commands.py": "project.INIT project.STATUS",
     "test_reproduce_command.py": "reproduce",
     "test_report_command.py": "plans.report.REPORT",
 }
@@ -57,6 +58,7 @@ PAGES = {
     "docs/deploying.md": "test_deploying_page.py",
     "docs/filters.md": "test_filters_page.py",
     "docs/migration.md": "test_examples.py",
+    "docs/project-file.md": "test_project_commands.py",
     "docs/report.md": "test_report_command.py",
     "docs/routes.md": "test_deploying_page.py",
     "docs/tutorial.md": "test_learning_pages.py",

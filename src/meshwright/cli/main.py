@@ -21,10 +21,6 @@ EXAMPLES = (
     "meshwright verify plan subscriptions.csv",
 )
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
-    "A project": {
-        "init": ("project", "INIT_EXAMPLES"),
-        "status": ("project", "STATUS_EXAMPLES"),
-    },
     "From logs to brokers": {
         "ingest": ("data.raw_logs", "INGEST_EXAMPLES"),
         "plan": ("plans.plan", "EXAMPLES"),
@@ -32,6 +28,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "route": ("deploy.route", "EXAMPLES"),
         "export": ("deploy.export", "EXAMPLES"),
         "report": ("plans.report", "REPORT_EXAMPLES"),
+    },
+    "A project": {
+        "init": ("project", "INIT_EXAMPLES"),
+        "status": ("project", "STATUS_EXAMPLES"),
     },
     "Choose a design": {
         "advise": ("plans.compare", "ADVISE_EXAMPLES"),
