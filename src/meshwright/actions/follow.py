@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from meshwright.actions.spark import SparkOptions
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from meshwright.pipeline.follow.folder import BatchOutcome
@@ -61,12 +62,12 @@ def follow(
     watch: Watch | None = None,
     *,
     spark: SparkOptions | None = None,
-    report: Callable[[BatchOutcome], None] | None = None,
+    say: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> Followed:
     """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
 
-    `report` is called after each batch. An interrupted or killed run continues where it stopped.
+    `say` takes a line after each batch. An interrupted or killed run continues where it stopped.
     """
     from meshwright.pipeline.follow import stream as pipeline
 
@@ -76,8 +77,12 @@ def follow(
 
     def keep(batch: BatchOutcome) -> None:
         done.append(batch)
-        if report is not None:
-            report(batch)
+        if say is not None:
+            say(
+                f"batch {batch.batch}: read {counted(batch.read, 'row')} = {batch.applied:,} applied + "
+                f"{batch.unchanged:,} unchanged + {batch.superseded:,} superseded + "
+                f"{batch.quarantined:,} quarantined; {counted(batch.events, 'event')}"
+            )
 
     pipeline.follow(
         (spark or SparkOptions()).open(progress),

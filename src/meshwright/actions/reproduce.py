@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from meshwright.experiments.reproduction import Reproduction
     from meshwright.progress import Progress
 
+__all__ = ["Papers", "Reproduction", "list_papers", "reproduce"]
+
 
 @dataclass(frozen=True)
 class Papers:

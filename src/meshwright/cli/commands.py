@@ -3,6 +3,7 @@
 A group is a frozen dataclass with a typer option for each field, or anything with `as_options`. A parameter
 of such a type stands for all of its options; the command receives one object.
 
+>>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
 ... class Limits:
 ...     most: Annotated[int, typer.Option("--most", help="The most.")] = 3
@@ -20,7 +21,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -80,6 +81,7 @@ def _options_of(group: Any) -> list[inspect.Parameter] | None:
             field.name, inspect.Parameter.KEYWORD_ONLY, default=_default(field), annotation=hints[field.name]
         )
         for field in dataclasses.fields(group)
+        if get_origin(hints[field.name]) is Annotated  # other fields are not for the command line
     ]
 
 

@@ -81,27 +81,25 @@ TopicColumn: TypeAlias = Annotated[
     str, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")
 ]
 
+
+def delimiter_character(given: str) -> str:
+    """Return the separator that a user names."""
+    return "\t" if given == "tab" else given
+
+
 Delimiter: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--delimiter",
         metavar="C",
+        parser=delimiter_character,
         help="The separator of CSV columns, or tab; by default from file names.",
     ),
 ]
 
 
-def delimiter_character(given: str | None) -> str | None:
-    """Return the separator that a user names."""
-    return "\t" if given == "tab" else given
-
-
 NoHeader: TypeAlias = Annotated[
     bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
-]
-
-QuotedNewlines: TypeAlias = Annotated[
-    bool, typer.Option("--quoted-newlines", help="CSV: quoted values may have line breaks; slower.")
 ]
 
 TopicKind: TypeAlias = Annotated[
@@ -148,28 +146,6 @@ AllowEmpty: TypeAlias = Annotated[
 
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace a different plan that is already there.")
-]
-
-TimeColumn: TypeAlias = Annotated[
-    str | None, typer.Option("--time", metavar="COLUMN", help="The column of times; 'time' if there is one.")
-]
-
-OperationColumn: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--operation",
-        metavar="COLUMN",
-        help="The column that says subscribe or unsubscribe; 'operation' if there is one.",
-    ),
-]
-
-SequenceColumn: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--sequence",
-        metavar="COLUMN",
-        help="The column that orders events of the same time; 'sequence' if there is one.",
-    ),
 ]
 
 MaxBad: TypeAlias = Annotated[
@@ -222,7 +198,7 @@ def file_columns(node: str, topic: str, delimiter: str | None, no_header: bool) 
     """Return where a file has its nodes and topics."""
     from meshwright.store.interest_files import Columns
 
-    return Columns(node, topic, delimiter_character(delimiter), not no_header)
+    return Columns(node, topic, delimiter, not no_header)
 
 
 def check_search_limits(seconds: float | None, steps: int | None) -> None:

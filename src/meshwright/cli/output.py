@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from meshwright.errors import EmptySourceError
 from meshwright.formatting import escape
 
 if TYPE_CHECKING:
@@ -86,12 +85,3 @@ def end_if_empty(
     if json:
         answer_json({"source": source, "subscriptions": 0})
     raise typer.Exit(ANSWER_IS_NO)
-
-
-@contextmanager
-def answering_empty(*, json: bool) -> Iterator[None]:
-    """End the command with exit code 1 if an action finds that a source has no subscriptions."""
-    try:
-        yield
-    except EmptySourceError as error:
-        end_if_empty(error.source, 0, json=json)

@@ -10,8 +10,7 @@ from meshwright.cli.options import Json, ShowProgress
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from meshwright.actions.reproduce import Papers
-    from meshwright.experiments import Reproduction
+    from meshwright.actions.reproduce import Papers, Reproduction
 
 EXAMPLES = (
     "meshwright reproduce list",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
+from meshwright.cli.commands import add_command
 from meshwright.cli.content import assign, migrate, workload
 
 EXAMPLES = (
@@ -21,11 +22,11 @@ def content_app(shown: Callable[[Sequence[str]], str]) -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback(invoke_without_command=True)(_help)
-    app.command(epilog=shown(workload.EXAMPLES))(workload.workload)
-    app.command(epilog=shown(assign.ASSIGN_EXAMPLES))(assign.assign)
-    app.command(epilog=shown(assign.COMPARE_EXAMPLES))(assign.compare)
-    app.command(epilog=shown(assign.EXACT_EXAMPLES))(assign.exact)
-    app.command(epilog=shown(migrate.EXAMPLES))(migrate.migrate)
+    add_command(app, workload.workload, shown(workload.EXAMPLES))
+    add_command(app, assign.assign, shown(assign.ASSIGN_EXAMPLES))
+    add_command(app, assign.compare, shown(assign.COMPARE_EXAMPLES))
+    add_command(app, assign.exact, shown(assign.EXACT_EXAMPLES))
+    add_command(app, migrate.migrate, shown(migrate.EXAMPLES))
     return app
 
 

@@ -9,7 +9,7 @@ from meshwright.cli.content.options import WorkloadFolder
 from meshwright.cli.options import Json, Seed, ShowProgress
 
 if TYPE_CHECKING:
-    from meshwright.content.migration import Migration
+    from meshwright.actions.content.migrate import Migrated
 
 EXAMPLES = (
     "meshwright content migrate workload --publications 500 --decline 0.2",
@@ -81,13 +81,14 @@ def migrate(
         output.answer_json(made.to_dict())
     else:
         written = [] if out is None else [f"written to {out}"]
-        output.answer(made.title, *_summary(made.run, crashes), *written)
+        output.answer(made.title, *_summary(made), *written)
     if not made.run.sound:
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _summary(run: "Migration", crashes: int) -> list[str]:
+def _summary(made: "Migrated") -> list[str]:
     """Return the figures of a run in words."""
+    run, crashes = made.run, made.crashes_asked
     figures = run.figures
     saved = 1 - figures["cost"] / figures["cost_before"] if figures["cost_before"] else 0.0
     ending = "no move pays any more" if run.rested else "the time limit ended the run, moves may be LEFT"

@@ -1,28 +1,17 @@
 """Commands that explore a dataset on Spark: `profile` shows its properties, `sample` takes a part of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meshwright.cli.options import (
-    Delimiter,
-    Json,
-    NodeColumn,
-    NoHeader,
-    Seed,
-    ShowProgress,
-    Source,
-    TopicColumn,
-    file_columns,
-)
-from meshwright.cli.spark import Conf, ConnectTimeout, Master
+from meshwright.cli.options import FileColumns, Json, Seed, ShowProgress, Source, Spark
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from meshwright.pipeline.dataset.profile import Profile
+    from meshwright.actions.profile import Profiles
 
 PROFILE_EXAMPLES = (
     "meshwright profile dataset",
@@ -45,14 +34,9 @@ def profile(
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw both distributions: a .png, .svg or .pdf file."),
     ] = None,
-    node: NodeColumn = "node",
-    topic: TopicColumn = "topic",
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
+    columns: FileColumns,
     seed: Seed = 0,
-    master: Master = None,
-    conf: Conf = None,
-    connect_timeout: ConnectTimeout = 30.0,
+    spark: Spark,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -61,33 +45,29 @@ def profile(
     The overlap is measured on a random sample of 2000 brokers.
     """
     from meshwright.actions.profile import profile_sources
-    from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar, amounts
 
-    with (
-        output.answering_empty(json=json),
-        ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar,
-    ):
+    with ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar:
         made = profile_sources(
             [source] if against is None else [source, against],
-            file_columns(node, topic, delimiter, no_header),
+            columns.resolved(),
             chart=chart,
             seed=seed,
-            spark=SparkOptions(master, conf or (), connect_timeout),
+            spark=spark,
             progress=bar,
         )
     if json:
         output.answer_json(made.to_dict())
         return
-    output.answer(_table(made.profiles))
+    output.answer(_table(made))
     for name, each in made.profiles.items():
         hottest = ", ".join(f"{topic} ({count:,})" for topic, count in each.hot[:5])
         output.answer(f"hot topics of {name}: {hottest}")
     output.answer(*([] if chart is None else [f"chart: {chart}"]))
 
 
-def _table(profiles: "Mapping[str, Profile]") -> "Table":
+def _table(made: "Profiles") -> "Table":
     from rich import box
     from rich.table import Table
 
@@ -95,9 +75,9 @@ def _table(profiles: "Mapping[str, Profile]") -> "Table":
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("")
-    for name in profiles:
+    for name in made.profiles:
         table.add_column(name, justify="right")
-    rows: dict[str, Callable[[Profile], str]] = {
+    rows: dict[str, Callable[[Any], str]] = {
         "brokers": lambda made: f"{made.nodes:,}",
         "topics": lambda made: f"{made.topics:,}",
         "subscriptions": lambda made: f"{made.subscriptions:,}",
@@ -112,7 +92,7 @@ def _table(profiles: "Mapping[str, Profile]") -> "Table":
         "topics that such a pair shares": lambda made: amount(made.shared),
     }
     for label, figure in rows.items():
-        table.add_row(label, *(figure(made) for made in profiles.values()))
+        table.add_row(label, *(figure(each) for each in made.profiles.values()))
     return table
 
 
@@ -141,38 +121,29 @@ def sample(
             help="Neighbours follow each other, or share a topic; by default from the names.",
         ),
     ] = None,
-    node: NodeColumn = "node",
-    topic: TopicColumn = "topic",
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
+    columns: FileColumns,
     seed: Seed = 0,
-    master: Master = None,
-    conf: Conf = None,
-    connect_timeout: ConnectTimeout = 30.0,
+    spark: Spark,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
     """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
     from meshwright.actions.sample import sample_source
     from meshwright.actions.sources import format_size
-    from meshwright.actions.spark import SparkOptions
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.formatting import counted
 
-    with (
-        output.answering_empty(json=json),
-        ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar,
-    ):
+    with ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar:
         made = sample_source(
             source,
             out,
             nodes,
-            file_columns(node, topic, delimiter, no_header),
+            columns.resolved(),
             start=start or (),
             by=by,
             seed=seed,
-            spark=SparkOptions(master, conf or (), connect_timeout),
+            spark=spark,
             progress=bar,
         )
     output.notes(made.notes)

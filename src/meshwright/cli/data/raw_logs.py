@@ -1,8 +1,9 @@
 """Commands that read raw logs on Spark: `ingest`, `follow` and `traffic`."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -14,22 +15,52 @@ from meshwright.cli.options import (
     MaxBad,
     NodeColumn,
     NoHeader,
-    OperationColumn,
-    QuotedNewlines,
-    SequenceColumn,
     ShowProgress,
-    TimeColumn,
+    Spark,
     TopicColumn,
     TopicKind,
-    delimiter_character,
 )
-from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
-    from meshwright.pipeline.dataset.ingest import Outcome
-    from meshwright.pipeline.follow.folder import BatchOutcome
+    from meshwright.actions.ingest import Ingested
 
 SHOWN_REASONS = 5
+
+TimeColumn: TypeAlias = Annotated[
+    str | None, typer.Option("--time", metavar="COLUMN", help="The column of times; 'time' if there is one.")
+]
+
+QuotedNewlines: TypeAlias = Annotated[
+    bool, typer.Option("--quoted-newlines", help="CSV: quoted values may have line breaks; slower.")
+]
+
+
+@dataclass(frozen=True)
+class RowColumns:
+    """Where rows have what, and how CSV files separate it: fields of a `Reading`."""
+
+    node: NodeColumn = "node"
+    topic: TopicColumn = "topic"
+    time: TimeColumn = None
+    operation: Annotated[
+        str | None,
+        typer.Option(
+            "--operation",
+            metavar="COLUMN",
+            help="The column that says subscribe or unsubscribe; 'operation' if there is one.",
+        ),
+    ] = None
+    sequence: Annotated[
+        str | None,
+        typer.Option(
+            "--sequence",
+            metavar="COLUMN",
+            help="The column that orders events of the same time; 'sequence' if there is one.",
+        ),
+    ] = None
+    delimiter: Delimiter = None
+    quoted_newlines: QuotedNewlines = False
+
 
 INGEST_EXAMPLES = (
     "meshwright ingest subscriptions.csv --out dataset",
@@ -63,14 +94,8 @@ def ingest(
             help="csv, jsonl, parquet, edges, mosquitto-log, nats-connz or emqx; by default from file names.",
         ),
     ] = None,
-    node: NodeColumn = "node",
-    topic: TopicColumn = "topic",
-    time: TimeColumn = None,
-    operation: OperationColumn = None,
-    sequence: SequenceColumn = None,
-    delimiter: Delimiter = None,
+    columns: RowColumns,
     no_header: NoHeader = False,
-    quoted_newlines: QuotedNewlines = False,
     both_ways: Annotated[
         bool, typer.Option("--both-ways", help="Edges: each end subscribes to the other.")
     ] = False,
@@ -98,9 +123,7 @@ def ingest(
     exclude_topic: ExcludeTopic = None,
     allow_empty: AllowEmpty = False,
     max_bad: MaxBad = 0.1,
-    master: Master = None,
-    conf: Conf = None,
-    connect_timeout: ConnectTimeout = 30.0,
+    spark: Spark,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -110,7 +133,7 @@ def ingest(
     read = kept + duplicates + superseded + quarantined. If nothing is kept, nothing is written, and the exit
     code is 1.
     """
-    from meshwright.actions.ingest import BRIDGES, Reading, SparkOptions
+    from meshwright.actions.ingest import BRIDGES, Reading
     from meshwright.actions.ingest import ingest as run
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
@@ -118,17 +141,11 @@ def ingest(
 
     reading = Reading(
         kind or "",
-        node=node,
-        topic=topic,
-        time=time,
-        operation=operation,
-        sequence=sequence,
-        delimiter=delimiter_character(delimiter),
+        **vars(columns),
         header=not no_header,
         both_ways=both_ways,
         node_from=node_from,
         bridges=BRIDGES if bridges is None else bridges,
-        quoted_newlines=quoted_newlines,
         topic_kind=topic_kind,
         excluded=tuple(exclude_topic or ()),
     )
@@ -140,7 +157,7 @@ def ingest(
             as_of=as_of,
             max_bad=max_bad,
             allow_empty=allow_empty,
-            spark=SparkOptions(master, conf or (), connect_timeout),
+            spark=spark,
             progress=bar,
         )
     output.notes(made.notes)
@@ -148,15 +165,16 @@ def ingest(
         output.answer_json(made.to_dict())
     else:
         ending = (f"written to {out}",) if made.dataset else (f"  {row}" for row in made.first_quarantined)
-        output.answer(*_outcome_lines(made.outcome), *ending)
+        output.answer(*_outcome_lines(made), *ending)
     if not made.dataset:
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _outcome_lines(outcome: "Outcome") -> list[str]:
+def _outcome_lines(made: "Ingested") -> list[str]:
     """Return what was found, and what became of the rows."""
     from meshwright.formatting import counted
 
+    outcome = made.outcome
     excluded = f" + {outcome.excluded:,} excluded" if outcome.excluded else ""
     return [
         f"{counted(outcome.nodes, 'broker')}, {counted(outcome.topics, 'topic')}, "
@@ -204,16 +222,8 @@ def follow(
             help="Unsubscribes older than this, by their times, are forgotten.",
         ),
     ] = 30.0,
-    node: NodeColumn = "node",
-    topic: TopicColumn = "topic",
-    time: TimeColumn = None,
-    operation: OperationColumn = None,
-    sequence: SequenceColumn = None,
-    delimiter: Delimiter = None,
-    quoted_newlines: QuotedNewlines = False,
-    master: Master = None,
-    conf: Conf = None,
-    connect_timeout: ConnectTimeout = 30.0,
+    columns: RowColumns,
+    spark: Spark,
     json: Json = False,
 ) -> None:
     """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
@@ -222,35 +232,20 @@ def follow(
     """
     from meshwright.actions.follow import Watch
     from meshwright.actions.follow import follow as run
-    from meshwright.actions.ingest import Reading, SparkOptions
+    from meshwright.actions.ingest import Reading
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar
     from meshwright.formatting import counted
 
-    reading = Reading(
-        kind,
-        node=node,
-        topic=topic,
-        time=time,
-        operation=operation,
-        sequence=sequence,
-        delimiter=delimiter_character(delimiter),
-        quoted_newlines=quoted_newlines,
-    )
+    reading = Reading(kind, **vars(columns))
     watch = Watch(start, None if once else every, max_files, forget)
     with ProgressBar() as bar:
 
-        def report(batch: "BatchOutcome") -> None:
+        def say(line: str) -> None:
             bar.stop()
-            if not json:
-                output.note(
-                    f"batch {batch.batch}: read {counted(batch.read, 'row')} = {batch.applied:,} applied + "
-                    f"{batch.unchanged:,} unchanged + {batch.superseded:,} superseded + "
-                    f"{batch.quarantined:,} quarantined; {counted(batch.events, 'event')}"
-                )
+            output.note(line)
 
-        spark = SparkOptions(master, conf or (), connect_timeout)
-        made = run(source, out, reading, watch, spark=spark, report=report, progress=bar)
+        made = run(source, out, reading, watch, spark=spark, say=None if json else say, progress=bar)
     if json:
         output.answer_json(made.to_dict())
     else:
@@ -297,14 +292,11 @@ def traffic(
     delimiter: Delimiter = None,
     quoted_newlines: QuotedNewlines = False,
     max_bad: MaxBad = 0.1,
-    master: Master = None,
-    conf: Conf = None,
-    connect_timeout: ConnectTimeout = 30.0,
+    spark: Spark,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
     """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
-    from meshwright.actions.ingest import SparkOptions
     from meshwright.actions.traffic import Publications, sum_traffic
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar, amounts
@@ -320,10 +312,9 @@ def traffic(
         low=low,
         high=high,
         seconds=seconds,
-        delimiter=delimiter_character(delimiter),
+        delimiter=delimiter,
         quoted_newlines=quoted_newlines,
     )
-    spark = SparkOptions(master, conf or (), connect_timeout)
     with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
         made = sum_traffic(sources, out, asked, max_bad=max_bad, spark=spark, progress=bar)
     found = made.to_dict()

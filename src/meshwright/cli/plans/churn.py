@@ -1,27 +1,16 @@
 """`meshwright churn` and `meshwright chaos`: brokers come, go and fail, and the overlay is repaired."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import (
-    Delimiter,
-    Json,
-    NodeColumn,
-    NoHeader,
-    Seed,
-    ShowProgress,
-    Source,
-    TopicColumn,
-    file_columns,
-)
+from meshwright.cli.options import FileColumns, Json, Seed, ShowProgress, Source
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from meshwright.churn import Scenario
+    from meshwright.actions.chaos import Failures
 
 CHURN_EXAMPLES = (
     "meshwright churn plan subscriptions.csv --rounds 100",
@@ -87,10 +76,7 @@ def churn(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder for rounds, final dataset and plan, and a chart."),
     ] = None,
-    node: NodeColumn = "node",
-    topic: TopicColumn = "topic",
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
+    columns: FileColumns,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
@@ -118,7 +104,7 @@ def churn(
         made = replay_churn(
             plan,
             source,
-            file_columns(node, topic, delimiter, no_header),
+            columns.resolved(),
             options=PolicyOptions(tuple(names), backups, coverage, rho, letter),
             events=ChurnEvents(rounds, burst, trace, scratch_every),
             out=out,
@@ -154,10 +140,7 @@ def chaos(
     policies: Annotated[
         str, typer.Option("--policies", metavar="A,B,C", help="Policies whose repairs to try.")
     ] = "naive,shadow,tidy",
-    node: NodeColumn = "node",
-    topic: TopicColumn = "topic",
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
+    columns: FileColumns,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
@@ -179,7 +162,7 @@ def chaos(
         made = fail_brokers(
             plan,
             source,
-            file_columns(node, topic, delimiter, no_header),
+            columns.resolved(),
             most=most,
             samples=samples,
             policies=names,
@@ -194,17 +177,17 @@ def chaos(
         output.answer(
             f"{format_size(overlay.interest)}, {counted(len(overlay), 'link')}",
             *made.plan.lines,
-            _table(made.scenarios, names),
-            *_summary(made.scenarios),
+            _table(made, names),
+            *_summary(made),
         )
 
 
-def _table(found: "Sequence[Scenario]", policies: list[str]) -> "Table":
+def _table(made: "Failures", policies: list[str]) -> "Table":
     from meshwright.report.tables import plain_table
 
     headings = ["at\nonce", "\ntried", "splits\na topic", "topics\nsplit", "at\nmost", "cut\noff", "at\nmost"]
     table = plain_table("\nwho fails", [*headings, *(f"links,\n{name}" for name in policies)])
-    for each in found:
+    for each in made.scenarios:
         table.add_row(
             each.kind,
             f"{each.nodes}",
@@ -219,11 +202,11 @@ def _table(found: "Sequence[Scenario]", policies: list[str]) -> "Table":
     return table
 
 
-def _summary(found: "Sequence[Scenario]") -> list[str]:
+def _summary(made: "Failures") -> list[str]:
     """Return a sentence that sums up the first row."""
     from meshwright.formatting import counted
 
-    single = found[0]
+    single = made.scenarios[0]
     if not single.splitting:
         return ["No failure of a single broker splits a topic."]
     return [
