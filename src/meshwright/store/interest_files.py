@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from meshwright.arrow import from_strings
 from meshwright.errors import FormatError, InputError, first_five
-from meshwright.files.header import parse_json
 from meshwright.files.urls import local_copy
 from meshwright.formatting import counted
 from meshwright.interest import Interest
@@ -24,14 +23,17 @@ from meshwright.names import MQTT, check_topic_kind, guess_topic_kind
 from meshwright.store.datasets import read_dataset, read_topic_kind
 from meshwright.store.row_files import (
     DELIMITERS,
+    Record,
     check_delimiter,
     check_names,
     check_operations,
     csv_names,
     delimiter_of,
     errors_name_file,
+    is_encodable,
     other_delimiter,
     parquet_names,
+    parse_record,
     read_csv,
     read_parquet,
 )
@@ -96,21 +98,15 @@ def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
 
 
 def _record(line: str, number: int, columns: Iterable[str]) -> dict[str, object]:
-    def gathered(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        keys = [key for key, _ in pairs]
-        for column in columns:
-            if keys.count(column) > 1:
-                raise InputError(f"line {number} has more than one {column!r}: keep one of them")
-        return dict(pairs)
-
     try:
-        record = parse_json(line, gather=gathered)
-    except InputError:
-        raise
+        record = parse_record(line)
     except ValueError as error:
         raise FormatError(f"line {number} is not JSON: {error}; correct that line") from error
-    if not isinstance(record, dict):
+    if not isinstance(record, Record):
         raise FormatError(f"line {number} is not a JSON object: give one object {{…}} per line")
+    for column in columns:
+        if column in record.repeated:
+            raise InputError(f"line {number} has more than one {column!r}: keep one of them")
     return record
 
 
@@ -125,7 +121,7 @@ def _name(record: dict[str, object], column: str, number: int) -> str:
     if isinstance(name, bool) or not isinstance(name, (str, int)):
         raise InputError(f"the {column} name in line {number} is {name!r}: give a string or an integer")
     text = str(name)
-    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not is_encodable(text):
         raise InputError(f"the {column} name in line {number} holds half a surrogate pair: fix its escapes")
     return text
 

@@ -1,4 +1,4 @@
-"""Files of rows, CSV and Parquet: their columns, delimiters, operations and names, stated once.
+"""Files of rows: their columns, delimiters, records, operations and names, stated once.
 
 `load` and `compare` read such files here and refuse a bad row. `ingest` has readers of its own, which set bad
 rows aside and run on executors; they find columns, delimiters and operations by the same rules.
@@ -7,6 +7,7 @@ rows aside and run on executors; they find columns, delimiters and operations by
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import fill_null, from_strings, is_text, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
+from meshwright.files.header import parse_json
 from meshwright.files.limits import expand_gzip
 from meshwright.formatting import counted
 from meshwright.store.tables import first_line
@@ -75,6 +77,29 @@ def other_delimiter(found: Sequence[str], delimiter: str = ",") -> str | None:
     marks = (mark for mark in DELIMITERS if mark != delimiter and len(found) == 1 and mark in found[0])
     mark = next(marks, None)
     return None if mark is None else f"--delimiter {DELIMITERS[mark]}"
+
+
+class Record(dict[str, Any]):
+    """A JSON object, and which of its keys it has twice: nobody knows which value of theirs holds."""
+
+    repeated: frozenset[str] = frozenset()
+
+
+def parse_record(line: str, *, integer: Callable[[str], Any] | None = None) -> Any:
+    """Parse a line of JSON: an object is a `Record`. Raises a ValueError that says where it is wrong."""
+    return parse_json(line, gather=_gather, integer=integer)
+
+
+def _gather(pairs: list[tuple[str, Any]]) -> Record:
+    made = Record(pairs)
+    if len(made) < len(pairs):
+        made.repeated = frozenset(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    return made
+
+
+def is_encodable(name: str) -> bool:
+    """Return whether a name can be encoded as UTF-8: JSON allows half a surrogate pair."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def check_rows_file(path: Path, columns: str) -> None:

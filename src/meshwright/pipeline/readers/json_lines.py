@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from meshwright.files.header import parse_json
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.fields import BAD_SEQUENCE, NOT_UTF8, UNKNOWN_OPERATION
 from meshwright.pipeline.readers.formats import Reading
@@ -18,6 +16,7 @@ from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import Window
 from meshwright.pipeline.readers.times import BAD_TIME
+from meshwright.store.row_files import Record, is_encodable, parse_record
 
 NOT_JSON = "not JSON"
 NO_OBJECT = "not a JSON object"
@@ -28,12 +27,6 @@ DEEP = 500
 """Python cannot parse lines with deeply nested brackets, so lines with this many are not left to Arrow."""
 WRONG_NAME = "{} name is neither a string nor an integer"
 TYPES: Mapping[type, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-
-
-class _Object(dict[str, Any]):
-    """A JSON object, and which of its keys it has twice: nobody knows which value of theirs holds."""
-
-    repeated: frozenset[str] = frozenset()
 
 
 def read_json_lines(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
@@ -132,24 +125,17 @@ def _parse_lines(window: Window, stretch: Stretch, roles: Mapping[str, str], num
     return make_rows(stretch, len(window), places, columns, lambda row: lines[kept[row]], bad)
 
 
-def _load(line: bytes) -> tuple[_Object, str | None]:
+def _load(line: bytes) -> tuple[Record, str | None]:
     """Return the object in a line, or why there is none."""
     if len(line) > text.LONGEST_LINE:
-        return _Object(), text.TOO_LONG
+        return Record(), text.TOO_LONG
     try:
-        record = parse_json(line.decode(), gather=_gather, integer=_integer)
+        record = parse_record(line.decode(), integer=_integer)
     except UnicodeDecodeError:
-        return _Object(), NOT_UTF8
+        return Record(), NOT_UTF8
     except ValueError:
-        return _Object(), NOT_JSON
-    return (record, None) if isinstance(record, _Object) else (_Object(), NO_OBJECT)
-
-
-def _gather(pairs: list[tuple[str, Any]]) -> _Object:
-    made = _Object(pairs)
-    if len(made) < len(pairs):
-        made.repeated = frozenset(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-    return made
+        return Record(), NOT_JSON
+    return (record, None) if isinstance(record, Record) else (Record(), NO_OBJECT)
 
 
 def _integer(digits: str) -> int | str:
@@ -178,17 +164,13 @@ def _fields(
         elif isinstance(value, int) and what == "operation":
             return {}, UNKNOWN_OPERATION
         else:
-            read[what] = repr(value) if isinstance(value, float) else str(value)
-            if not _is_text(read[what]):
+            text_of = repr(value) if isinstance(value, float) else str(value)
+            if not is_encodable(text_of):
                 return {}, NOT_UTF8
+            read[what] = text_of
     return read, None
 
 
 def _wrong_type(what: str) -> str:
     reasons = {"time": BAD_TIME, "operation": UNKNOWN_OPERATION, "sequence": BAD_SEQUENCE}
     return reasons.get(what, WRONG_NAME.format(what))
-
-
-def _is_text(name: str | None) -> bool:
-    """Return whether a name can be encoded as UTF-8: JSON allows unpaired surrogates."""
-    return name is None or name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
