@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from calls import RULES, crowds, examples, triples, tunings
 from meshwright import Interest
 from meshwright.greedy import Tuning, grow, rules
+from meshwright.greedy.engine import Start
 from meshwright.greedy.rules import Rule
 from meshwright.measure import degrees
 from meshwright.workloads import WORKLOADS
@@ -47,9 +48,9 @@ def test_given_degrees_shift_the_budget(
 ) -> None:
     """If every node already has `more` links, a budget higher by `more` gives the same links."""
     held = np.full(interest.num_nodes, more, dtype=np.int32)
-    shifted = grow(interest, rule, degrees=held, max_degree=limit + more, tuning=tuning)
+    shifted = grow(interest, rule, start=Start(None, held), max_degree=limit + more, tuning=tuning)
     assert triples(shifted) == triples(grow(interest, rule, max_degree=limit, tuning=tuning))
-    spent = grow(interest, rule, degrees=held, max_degree=more, tuning=tuning)
+    spent = grow(interest, rule, start=Start(None, held), max_degree=more, tuning=tuning)
     assert len(spent) == 0
 
 

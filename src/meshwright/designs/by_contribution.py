@@ -23,6 +23,7 @@ from meshwright.costs import LinkCosts
 from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules, weighted
 from meshwright.greedy.driver import check_budgets, limit_of
+from meshwright.greedy.engine import Start
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
 
@@ -59,8 +60,7 @@ def literal_minmax(
         useful = grow(
             interest,
             rules.gm,
-            start=before if len(before) else None,
-            degrees=_degrees(links),
+            start=Start(before if len(before) else None, _degrees(links)),
             topics=pending,
             max_edges=most - len(links),
             max_degree=limit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,20 @@ if TYPE_CHECKING:
     from meshwright.greedy.rules import Rule
 
 
+class Start(NamedTuple):
+    """Where a run starts, if its nodes have other degrees than the links that count for its components."""
+
+    links: Overlay | None
+    """Links that exist already."""
+    degrees: Ids
+    """How many links each node has."""
+
+
 def grow(
     interest: Interest | Any,
     rule: Rule,
     *,
-    start: Overlay | None = None,
+    start: Overlay | Start | None = None,
     candidates: Candidates = everything,
     topics: Iterable[int] | None = None,
     max_edges: int | None = None,
@@ -34,7 +43,6 @@ def grow(
     threads: int = 1,
     progress: Progress | None = None,
     tuning: Tuning | None = None,
-    degrees: Ids | None = None,
 ) -> Overlay:
     """Add, one at a time, the link that the rule picks by its contribution, until no link contributes.
 
@@ -47,7 +55,8 @@ def grow(
     rule
         `rules.gm`, `rules.minmax` or `rules.low(k)`.
     start
-        Links that exist already. They count for components and degrees and come first in the result.
+        Links that exist already. They count for components and degrees and come first in the result. A
+        `Start` states other degrees than theirs.
     candidates
         The pairs that may be linked: everything, or a set made by `candidates.among`, `pairs`, `star`,
         `all_but`.
@@ -62,8 +71,6 @@ def grow(
         Called every few tenths of a second; what it raises ends the run.
     tuning
         Sizes of the engine's arrays; they change its speed only.
-    degrees
-        How many links each node has, where that differs from the start's.
 
     Raises
     ------
@@ -80,6 +87,7 @@ def grow(
     if not isinstance(rule, rules.Rule):
         raise InputError(f"the rule is {rule!r}: make one by rules.gm, rules.minmax or rules.low(k)")
     check_budgets(max_edges, max_degree)
+    start, degrees = start if isinstance(start, Start) else (start, None)
     _check_start(interest, start, threads)
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(as_ids(topics, "topics"))

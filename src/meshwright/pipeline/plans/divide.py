@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from meshwright.arrays import frozen
 from meshwright.greedy import grow
+from meshwright.greedy.engine import Start
 from meshwright.interest import Interest, unchecked_interest
 from meshwright.overlay import Overlay
 
@@ -116,7 +117,8 @@ def join(
     start = Overlay(
         small, keys // (len(nodes) + 1), keys % (len(nodes) + 1), np.zeros(len(keys), dtype=np.int32)
     )
-    joined = grow(small, rule, start=start, degrees=np.append(degrees[nodes], degrees.max(initial=0)))
+    given = np.append(degrees[nodes], degrees.max(initial=0))
+    joined = grow(small, rule, start=Start(start, given))
     new = slice(len(start), None)
     return nodes[joined.u[new]], nodes[joined.v[new]], joined.contribution[new]
 

@@ -1,4 +1,4 @@
-"""Broker names from the paths of logs, and topics from MQTT filters."""
+"""Broker names from the paths of logs, and filters that never leave a broker."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from meshwright.files.urls import is_url, split_options
+from meshwright.filters.mqtt import unshared
 
-SHARED = re.compile(r"\$share/[^/]*/(.+)$|\$queue/(.+)$", re.DOTALL)
 PRIVATE = re.compile(r"\$SYS(/|$)")
 ROTATED = re.compile(r"\.(?P<turn>\d+)$|(?<=\.log)-(?P<date>\d{4}-?\d\d-?\d\d(?:-?\d{2,6})?)$")
 """The suffix that logrotate appends to old logs: a number or, with `dateext`, a date."""
@@ -82,30 +82,10 @@ def _candidate_names(folder: str, file: str) -> Iterator[str]:
     yield f"{folder}/{file}"
 
 
-def topic_of(held: str) -> str:
-    """Return the topic of a filter; a shared subscription loses its group.
+def is_private(held: str) -> bool:
+    """Return whether the topics of an MQTT filter never leave their broker: `$SYS/…`.
 
-    >>> topic_of("$share/workers/jobs/+"), topic_of("a/b")
-    ('jobs/+', 'a/b')
+    >>> is_private("$SYS/broker/load"), is_private("$share/workers/$SYS/#"), is_private("a/b")
+    (True, True, False)
     """
-    shared = SHARED.match(held)
-    return (shared[1] or shared[2]) if shared else held
-
-
-def is_private(topic: str) -> bool:
-    """Return whether an MQTT topic never leaves its broker: `$SYS/…`."""
-    return PRIVATE.match(topic) is not None
-
-
-def is_filter(topic: str) -> bool:
-    """Return whether the wildcards of an MQTT filter are where they may be.
-
-    >>> is_filter("a/+/b/#"), is_filter("a/b#"), is_filter("a+/b"), is_filter("#/a")
-    (True, False, False, False)
-    """
-    if "#" not in topic and "+" not in topic:
-        return True
-    *inner, last = topic.split("/")
-    return all("#" not in level for level in inner) and all(
-        level in ("+", "#") or not ("+" in level or "#" in level) for level in (*inner, last)
-    )
+    return PRIVATE.match(unshared(held)) is not None

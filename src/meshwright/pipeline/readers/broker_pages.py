@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import FormatError, first_five
+from meshwright.filters.mqtt import unshared, why_invalid
 from meshwright.pipeline.dataflow import arrow_schema, numbers
-from meshwright.pipeline.readers.broker_names import is_filter, is_private, log_files, topic_of
+from meshwright.pipeline.readers.broker_names import is_private, log_files
 from meshwright.pipeline.readers.fields import INVALID_FILTER, MISSING, why_unusable
 from meshwright.pipeline.readers.rows import Bad, Rows, make_rows
 from meshwright.pipeline.readers.text import open_text
@@ -91,9 +92,7 @@ def emqx_page(page: dict[str, Any], source: str) -> Page:
         total=begin + (2 if meta.get("hasnext") else 1),
         brokers=sorted({str(entry.broker) for entry in entries if entry.broker is not None}),
         entries=[
-            entry
-            for entry in entries
-            if not isinstance(entry.filter, str) or not is_private(topic_of(entry.filter))
+            entry for entry in entries if not isinstance(entry.filter, str) or not is_private(entry.filter)
         ],
     )
 
@@ -246,14 +245,21 @@ def read_page_rows(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
     page = _load(stretch.path, kind)
     found = [tuple(None if name is None else str(name) for name in entry) for entry in page.entries]
     brokers, clients, held = ([entry[i] for entry in found] for i in range(3))
-    topics = [None if name is None else topic_of(name) for name in held]
+    topics = [None if name is None else unshared(name) for name in held]
     names = {"node": brokers if reading.node_from == "broker" else clients, "topic": topics}
     # Both names must be usable, also the one that is not the node.
     nameless = np.array(
         [why_unusable(client, "node") == MISSING.format("node") for client in clients], dtype=bool
     )
     invalid = np.array(
-        [kind is EMQX and name is not None and not is_filter(name) for name in topics], dtype=bool
+        [
+            kind is EMQX
+            and name is not None
+            and why_unusable(name, "topic") is None
+            and why_invalid(name) is not None
+            for name in topics
+        ],
+        dtype=bool,
     )
     yield make_rows(
         stretch,

@@ -25,8 +25,9 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import FormatError
+from meshwright.filters.mqtt import unshared, why_invalid
 from meshwright.pipeline.readers import text
-from meshwright.pipeline.readers.broker_names import is_filter, is_private, log_files, topic_of
+from meshwright.pipeline.readers.broker_names import is_private, log_files
 from meshwright.pipeline.readers.fields import INVALID_FILTER, NOT_UTF8, why_unusable
 from meshwright.pipeline.readers.rows import Bad, Rows
 from meshwright.pipeline.readers.sources import Stretch
@@ -236,7 +237,7 @@ class Log:
     def _event(self, client: str, name: str, leaves: bool) -> Iterator[Event]:
         if BROKEN.search(client) or BROKEN.search(name):
             yield _bad_line(NOT_UTF8)
-        elif client not in self.bridging and not is_private(topic_of(name)):
+        elif client not in self.bridging and not is_private(name):
             filters = self.held.setdefault(client, {})
             if leaves:
                 filters.pop(name, None)
@@ -308,16 +309,16 @@ def read_log(broker: str, logs: Sequence[Stretch], reading: Reading) -> Iterator
                 restored[BEFORE_SHUTDOWN] += 1
     standing = [key for key, times in held.items() for _ in range(times)]
     pairs = [
-        (broker if reading.node_from == "broker" else client, topic_of(name)) for client, name in standing
+        (broker if reading.node_from == "broker" else client, unshared(name)) for client, name in standing
     ]
     yield replace(_rows(logs[-1], 0, pairs, Bad(), 0, 0), cleaned=restored)
 
 
 def _why_unusable(event: Event) -> str | None:
     """Return why an event cannot be used: its names are checked, and its filter."""
-    topic = None if event.filter is None else topic_of(event.filter)
+    topic = None if event.filter is None else unshared(event.filter)
     reason = why_unusable(event.client, "node") or why_unusable(topic, "topic")
-    return reason or (None if topic is None or is_filter(topic) else INVALID_FILTER)
+    return reason or (None if topic is None or why_invalid(topic) is None else INVALID_FILTER)
 
 
 def _apply(held: dict[tuple[str, str], int], event: Event, time: float | None, as_of: float | None) -> None:

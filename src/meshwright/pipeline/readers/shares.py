@@ -10,8 +10,9 @@ from typing import TypeAlias
 import numpy as np
 
 from meshwright.arrow import to_numpy
+from meshwright.filters.mqtt import why_invalid
 from meshwright.names import MQTT
-from meshwright.pipeline.readers.broker_names import is_filter, log_files
+from meshwright.pipeline.readers.broker_names import log_files
 from meshwright.pipeline.readers.broker_pages import read_page_rows
 from meshwright.pipeline.readers.csv_files import read_csv, read_layout
 from meshwright.pipeline.readers.edge_lists import read_edges
@@ -71,7 +72,9 @@ def check_filters(rows: Rows, reading: Reading) -> Rows:
     """Refuse invalid MQTT filters, if topics are filters; the readers of broker formats do so themselves."""
     if reading.topic_kind != MQTT or reading.format in MQTT_FORMATS:
         return rows
-    invalid = np.array([not is_filter(topic) for topic in rows.topic.dictionary.to_pylist()], dtype=bool)
+    invalid = np.array(
+        [why_invalid(topic) is not None for topic in rows.topic.dictionary.to_pylist()], dtype=bool
+    )
     return refuse_rows(rows, invalid[to_numpy(rows.topic.indices)], INVALID_FILTER)
 
 
