@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +13,8 @@ from meshwright.churn.live import LiveOverlay
 from meshwright.churn.repair import Policy
 from meshwright.errors import InputError
 from meshwright.names import Name
+from meshwright.overlay import Overlay
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.overlay import Overlay
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,8 @@ from numpy.typing import NDArray
 from meshwright.arrow import is_text
 from meshwright.errors import InputError, first_five
 from meshwright.filters import PlannedFilters, overlaps, unshared, why_invalid, why_unusable
+from meshwright.interest import Interest
 from meshwright.names import Name
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
-
 
 JOIN, LEAVE, CRASH, SUBSCRIBE, UNSUBSCRIBE = EVENTS = "join", "leave", "crash", "subscribe", "unsubscribe"
 """The kinds of events. A crash is a leave; in a batch, all nodes that leave do so at once."""

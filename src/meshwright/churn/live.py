@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,10 @@ from meshwright.churn.repair import EVERYBODY, Links, Policy, Repair, net_links
 from meshwright.churn.state_arrays import audit
 from meshwright.errors import InputError, first_five
 from meshwright.formatting import counted
+from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
 from meshwright.names import Name
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
 
 BATCH = "batch"
 REPAIRING = ("naive", "shadow")

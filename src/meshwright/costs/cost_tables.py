@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meshwright.arrays import Floats, Ids, Offsets, frozen
 from meshwright.errors import InputError, first_five
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
+from meshwright.interest import Interest
 
 SMALLEST, LARGEST = 1e-100, 1e100
 """Costs must lie between these, so that a contribution over a cost is always a finite number."""

@@ -8,15 +8,13 @@ table of the degree of one end.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from meshwright.arrays import Floats, Ids, Int, Offsets
+from meshwright.costs.cost_tables import PairTable
 from meshwright.jit.compiler import kernel
-
-if TYPE_CHECKING:
-    from meshwright.costs.cost_tables import PairTable
 
 
 class Subscriptions(NamedTuple):

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from meshwright import measure
 from meshwright.arrays import is_whole
 from meshwright.designs.budget import Budget
 from meshwright.designs.design import design
 from meshwright.designs.front import front
+from meshwright.designs.plan import Plan
 from meshwright.designs.proofs import certify, limits_degree, lowest_of
 from meshwright.errors import InputError
 from meshwright.formatting import counted
 from meshwright.greedy.rules import check_flag
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from meshwright.designs.plan import Plan
 
 NEARLY_FEWEST = 1.03
 """Up to this factor more links are accepted for a lower maximum degree."""

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright import bounds, measure
 from meshwright.arrays import Ids
+from meshwright.bounds import NodePrices, Prices
 from meshwright.bounds.prices import require_prices
 from meshwright.designs.budget import Budget
 from meshwright.errors import InputError
 from meshwright.formatting import excess
 from meshwright.greedy import grow, rules
+from meshwright.greedy.rules import Rule
 from meshwright.greedy.weighted import price_greedy
+from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
+from meshwright.overlay import Overlay
 from meshwright.progress import Progress
 from meshwright.search.ruin_and_recreate import RuinAndRecreate
-
-if TYPE_CHECKING:
-    from meshwright.bounds import NodePrices, Prices
-    from meshwright.greedy.rules import Rule
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
 
 SLACK = 0.1
 """Pairs with a load of at least 1 − `SLACK` are candidates for links."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,10 @@ from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules, weighted
 from meshwright.greedy.driver import check_budgets, limit_of
 from meshwright.greedy.engine import Start
+from meshwright.greedy.rules import Rule
+from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.costs.link_costs import LinkCosts
-    from meshwright.greedy.rules import Rule
-    from meshwright.interest import Interest
 
 
 def literal_minmax(
@@ -117,7 +114,7 @@ def _joined(links: Overlay, u: Ids, v: Ids, contribution: Ids) -> Overlay:
 
 def _useless_links(links: Overlay, limit: int, most: int) -> tuple[Ids, Ids]:
     """Return links that connect nothing and raise degrees to the limit, at most `most` of them."""
-    from meshwright.designs.kernels.degree_fill import FillState, fill_degrees
+    from meshwright.designs.kernels.filler_links import FillState, fill_degrees
 
     nodes, degree = links.interest.num_nodes, _degrees(links)
     room = min(most, int((limit - degree).sum(dtype=np.int64)) // 2)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from meshwright.designs.design import design
 from meshwright.designs.plan import Parameter, Plan
@@ -13,9 +15,6 @@ from meshwright.designs.registry import find
 from meshwright.errors import InputError
 from meshwright.formatting import counted, duration, excess, percentage
 from meshwright.interest import Interest
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 USUAL = ("gm", "low", "minmax", "ring")
 """The designs that are compared unless others are named."""

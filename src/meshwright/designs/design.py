@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from meshwright.arrays import check_threads
+from meshwright.bounds import NodePrices, Prices
 from meshwright.bounds.degree_limits import require_lowest
 from meshwright.bounds.prices import require_prices
 from meshwright.costs.link_costs import LinkCosts
@@ -18,10 +19,7 @@ from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.bounds import NodePrices, Prices
-    from meshwright.progress import Progress
+from meshwright.progress import Progress
 
 
 def design(

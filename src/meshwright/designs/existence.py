@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from meshwright import bounds, measure
 from meshwright.designs import witnesses
@@ -22,13 +22,10 @@ from meshwright.designs.exact.solve import solve
 from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
 from meshwright.formatting import counted
+from meshwright.interest import Interest
 from meshwright.jit.announce import Clock
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
-    from meshwright.progress import Progress
-
+from meshwright.overlay import Overlay
+from meshwright.progress import Progress
 
 RoutingCost: TypeAlias = Literal["filtering", "diameter"]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from meshwright import bounds, measure
+from meshwright.bounds import NodePrices, Prices
 from meshwright.bounds.degree_limits import require_lowest
 from meshwright.bounds.prices import require_prices
 from meshwright.designs import best
@@ -16,14 +15,11 @@ from meshwright.designs.plan import Plan
 from meshwright.designs.proofs import Timing, lowest_of, prove_degrees
 from meshwright.designs.topic_sets import check_whole
 from meshwright.greedy import grow, rules
+from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
+from meshwright.overlay import Overlay
 from meshwright.progress import Progress
 from meshwright.search.ruin_and_recreate import RuinAndRecreate
-
-if TYPE_CHECKING:
-    from meshwright.bounds import NodePrices, Prices
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
 
 SECONDS = 60.0
 """Default time of all searches together."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from meshwright import bounds, measure
+from meshwright.bounds import DegreeProof, NodePrices, Prices
 from meshwright.bounds.prices import require_prices
 from meshwright.designs.budget import Budget
 from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
 from meshwright.jit.announce import Clock
-
-if TYPE_CHECKING:
-    from meshwright.bounds import DegreeProof, NodePrices, Prices
-    from meshwright.progress import Progress
+from meshwright.progress import Progress
 
 LOW_DEGREE = frozenset({"minmax", "low", "gpm", "spidercastm", "randomm"})
 """Designs that aim at a low maximum degree, or keep to a limit of it."""

@@ -6,17 +6,14 @@ Each joins the nodes of every cluster, and no others: nodes that share a topic, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meshwright import measure
 from meshwright.designs.plan import Plan
+from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
 
 MOST_PAIRS = 2_000_000
 """Pairs that share a topic are looked at only if the topics have at most this many pairs of subscribers."""

@@ -6,7 +6,7 @@ docs/certificate.md has the theorem and its proof.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from meshwright.arrow import to_numpy
 from meshwright.errors import InputError, first_five
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
+from meshwright.interest import Interest
 
 SCALE = 2**30
 """A price of 1, as an integer."""

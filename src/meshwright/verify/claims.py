@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.errors import InputError, first_five
 from meshwright.formatting import counted
 from meshwright.measure.connectivity import WeakTopics, weak_topics
+from meshwright.overlay import Overlay
+from meshwright.progress import Progress
 from meshwright.verify.certificate import DegreeProofs, check_degree_table, check_price_table, gap
 from meshwright.verify.overlay_check import Outline, Verification, verify_overlay
 from meshwright.verify.tree_check import LOADS, TreeTables, agree, tree_faults
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from meshwright.overlay import Overlay
-    from meshwright.progress import Progress
 
 PARALLEL = ("parallel_edges", "parallel_average_degree")
 """The figures of rings whose links count once for each topic; a cluster's coordinator cannot check them."""

@@ -14,13 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from meshwright.errors import first_five
 from meshwright.interest import Interest
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class GroupTables(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +22,8 @@ from numpy.typing import NDArray
 
 from meshwright.arrow import fill_null, to_numpy
 from meshwright.errors import first_five
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
-
+from meshwright.interest import Interest
+from meshwright.overlay import Overlay
 
 RELAY, PUBLISHER = "relay", "publisher"
 """The roles that change what a broker may do in a tree."""

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 from meshwright.errors import InputError
 from meshwright.interest import Interest
-
-if TYPE_CHECKING:
-    from meshwright.names import Name
+from meshwright.names import Name
 
 
 def cuboid(k: int, m: int) -> Interest:

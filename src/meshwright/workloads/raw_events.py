@@ -5,14 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright.files.atomic import new_file
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
+from meshwright.interest import Interest
 
 BROKEN = (
     b'{"node": "',

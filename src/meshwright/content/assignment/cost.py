@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +22,7 @@ from meshwright.arrays import Floats, Ids, frozen
 from meshwright.content.assignment.kernels import traffic_of
 from meshwright.content.model.workload import TOLERANCE, Workload
 
-if TYPE_CHECKING:
-    Numbers = NDArray[np.int64]
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from meshwright.arrays import Floats
 from meshwright.content.migration import messages
 from meshwright.content.migration.broker_state import BrokerState, LocalUser, TokenObserver, workload_of
 from meshwright.content.migration.delivery import ChannelTrees, Publications
@@ -17,10 +18,6 @@ from meshwright.content.migration.messages import Message, Publication, Token, U
 from meshwright.content.migration.moves import Admission, Handover, MoveRequests, TokenRing
 from meshwright.content.migration.terms import Terms
 from meshwright.content.migration.transport import Connection
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Floats
-
 
 PRUNE_SIZE = 32
 """When this many numbers of a publisher are stored, those of settled publications are dropped."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from meshwright.content.migration.broker_state import TokenObserver, profiles_of
 from meshwright.content.migration.messages import Message, Move, Replicate
 from meshwright.content.migration.terms import Crash, CrashAt, Terms
 from meshwright.content.migration.transport import Connection, Transport
-
-if TYPE_CHECKING:
-    from meshwright.content.model.workload import Workload
+from meshwright.content.model.workload import Workload
 
 
 class Schedule(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +14,7 @@ from meshwright.arrays import Floats
 from meshwright.arrow import from_strings
 from meshwright.errors import InputError, first_five
 
-if TYPE_CHECKING:
-    Positions = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 ROUNDING = 1e-9
 """Core costs may violate symmetry and the triangle inequality by this relative error."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meshwright.arrays import Ids
 from meshwright.errors import InputError
+from meshwright.interest import Interest
 from meshwright.measure import components, contributions
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
 
 Pairs: TypeAlias = NDArray[np.int64]
 Chosen: TypeAlias = NDArray[np.bool_]
