@@ -58,6 +58,7 @@ PAGES = {
     "docs/deploying.md": "test_deploying_page.py",
     "docs/filters.md": "test_filters_page.py",
     "docs/migration.md": "test_examples.py",
+    "docs/planning-on-spark.md": "test_examples.py",  # parsed: a million brokers take their time
     "docs/project-file.md": "test_project_commands.py",
     "docs/report.md": "test_report_command.py",
     "docs/routes.md": "test_deploying_page.py",
@@ -121,9 +122,12 @@ def ready(words: list[str]) -> list[str]:
     return [word.replace("spark://head:7077", "local[2]") for word in words]
 
 
-@pytest.mark.parametrize("words", commands("docs/spark.md"), ids=" ".join)
+LARGE = [*commands("docs/spark.md"), *commands("docs/planning-on-spark.md")]
+
+
+@pytest.mark.parametrize("words", LARGE, ids=" ".join)
 def test_commands_for_clusters_have_the_right_options(words: list[str]) -> None:
-    """Every command of the page on Spark has arguments and options that its command accepts."""
+    """Every command of the pages on Spark has arguments and options that its command accepts."""
     program: Any = get_command(build_app())
     name, *rest = words
     command = program.commands[name]
