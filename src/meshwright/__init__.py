@@ -128,7 +128,7 @@ _ROOMS = {
     "Wishes": "designs.advice",
     "advise": "actions.advise",
     "candidates": "greedy",
-    "certify": "designs.certified",
+    "certify": "designs.proofs",
     "compare": "actions.compare",
     "design": "actions.plan",
     "grow": "greedy",
