@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import pytest
 from brokers import PROGRAM, unused_ports
 from meshwright.brokers import processes
 from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
-from meshwright.brokers.processes import Brokers
+from meshwright.brokers.processes import Brokers, free_ports
 from meshwright.errors import InputError
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
@@ -224,7 +225,7 @@ import sys
 from pathlib import Path
 from dataclasses import replace
 from meshwright.brokers.mosquitto import MOSQUITTO
-from meshwright.brokers.processes import Brokers
+from meshwright.brokers.processes import Brokers, free_ports
 with Brokers(Path(sys.argv[1]), replace(MOSQUITTO, find=lambda: sys.argv[2])) as brokers:
     for name in "ab":
         brokers.start(name)
@@ -318,3 +319,15 @@ def test_who_ended_is_known_without_its_log(brokers: Brokers, kind: str) -> None
         elif kind == "pipe":
             os.mkfifo(brokers.log("a"))
         assert brokers.ended()["a"].startswith("its log cannot be read: ")
+
+
+def test_free_ports() -> None:
+    """Ports are different and can be bound, one by one and all together."""
+    ports = free_ports(20)
+    assert len(set(ports)) == 20
+    servers = [socket.create_server(("127.0.0.1", port)) for port in ports]
+    taken = free_ports(20)
+    for server in servers:
+        server.close()
+    assert not set(ports) & set(taken)
+    assert free_ports(0) == []

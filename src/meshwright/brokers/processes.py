@@ -10,7 +10,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -44,6 +44,20 @@ class BrokerKind:
     """How it is started in a broker's folder: the name of the program, and its arguments."""
     user: str
     """The user that it becomes when root starts it: its folder must belong to that user."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Return different loopback ports that nothing listens on.
+
+    >>> len(set(free_ports(3)))
+    3
+    """
+    with ExitStack() as stack:
+        # All sockets stay bound until the last has its port, so that no port is returned twice.
+        servers = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for server in servers:
+            server.bind(("127.0.0.1", 0))
+        return [server.getsockname()[1] for server in servers]
 
 
 def read_log(file: Path, since: int = 0) -> bytes:

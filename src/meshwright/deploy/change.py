@@ -40,13 +40,10 @@ class FederationStore(Protocol):
     def read(self) -> DeployedFederation:
         """Return what is deployed."""
 
-    def drift(self, deployed: DeployedFederation, secret: bytes | None) -> list[Drift]:
-        """Return how files differ from what was written."""
-
-    def drift_of_brokers(
-        self, deployed: DeployedFederation, drift: Iterable[Drift]
-    ) -> dict[str, BrokerDrift]:
-        """Return what drift means for the links of each broker that has any."""
+    def drift(
+        self, deployed: DeployedFederation, secret: bytes | None
+    ) -> tuple[list[Drift], dict[str, BrokerDrift]]:
+        """Return how files differ from what was written, and what that means for the links of brokers."""
 
     def require_free(self, files: Mapping[str, str]) -> None:
         """Refuse files in whose place is something that is not ours."""
@@ -117,7 +114,8 @@ def plan_change(
     get free ports if all are on this machine. A change that is only shown needs no addresses of new brokers.
     """
     before = store.read()
-    drift = tuple(store.drift(before, settings.secret if before.secured else None))
+    differences, repairs = store.drift(before, settings.secret if before.secured else None)
+    drift = tuple(differences)
 
     def places(order: Iterable[str]) -> Inventory:
         if inventory is not None:
@@ -141,7 +139,7 @@ def plan_change(
     now = replace(before, inventory=before.current_inventory)
     delta = compute_delta(
         current, wiring, settings, must_restart=now.must_restart(endpoints, settings),
-        drift=store.drift_of_brokers(before, drift),
+        drift=repairs,
     )  # fmt: skip
     rollout = Rollout.begin(delta, endpoints, settings)
     return Change(store, before, trees, endpoints, settings, delta, drift, rollout)

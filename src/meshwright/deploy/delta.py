@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from meshwright.deploy.targets import RELOAD, RESTART, STOP
 from meshwright.deploy.wiring import LOCAL, Wiring, client_id, local_client_id
 from meshwright.formatting import counted
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    TopicLine: TypeAlias = tuple[str, str, str]
-    """A line of a bridge: its listener, the topic, and the direction."""
+TopicLine: TypeAlias = tuple[str, str, str]
+"""A line of a bridge: its listener, the topic, and the direction."""
 
 
 @dataclass(frozen=True)

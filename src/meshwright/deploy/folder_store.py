@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -118,15 +118,12 @@ class FederationFolder:
         """Return a context in which no other run changes the folder."""
         return federation_lock(self.path)
 
-    def drift(self, deployed: DeployedFederation, secret: bytes | None) -> list[Drift]:
-        """Return how the files differ from what was written."""
-        return find_drift(self.path, deployed, secret)
-
-    def drift_of_brokers(
-        self, deployed: DeployedFederation, drift: Iterable[Drift]
-    ) -> dict[str, BrokerDrift]:
-        """Return what drift means for the links of each broker that has any."""
-        return drift_of_brokers(self.path, deployed, drift)
+    def drift(
+        self, deployed: DeployedFederation, secret: bytes | None
+    ) -> tuple[list[Drift], dict[str, BrokerDrift]]:
+        """Return how files differ from what was written, and what that means for the links of brokers."""
+        found = find_drift(self.path, deployed, secret)
+        return found, drift_of_brokers(self.path, deployed, found)
 
     def require_free(self, files: Mapping[str, str]) -> None:
         """Check before a change of several waves that none of them will meet a file that is not ours.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from meshwright.brokers.ports import free_ports
+from meshwright.brokers.processes import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 from meshwright.files.limits import check_inventory_size
 
@@ -46,14 +46,12 @@ class Endpoint:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Endpoint:
         """Return the endpoint that a record of the manifest states."""
-        more = {name: record[name] for name in ("bridge_port", "trust", *OPTIONAL_COLUMNS) if name in record}
-        return cls(record["host"], record["port"], record["tls"], **more)
+        return cls(**{field.name: record[field.name] for field in fields(cls) if field.name in record})
 
     def record(self) -> dict[str, Any]:
-        """Return the endpoint as a record for the manifest."""
-        optional = {name: getattr(self, name) for name in ("bridge_port", "trust", *OPTIONAL_COLUMNS)}
-        given = {name: value for name, value in optional.items() if value}
-        return {"host": self.host, "port": self.port, "tls": self.tls, **given}
+        """Return the endpoint as a record for the manifest: without what is not given."""
+        required = ("host", "port", "tls")
+        return {name: value for name, value in vars(self).items() if value or name in required}
 
     @property
     def address(self) -> str:

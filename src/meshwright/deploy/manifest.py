@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from meshwright.deploy.inventory import Endpoint, Inventory, moved_brokers
 from meshwright.deploy.rollout import Rollout
 from meshwright.deploy.settings import BrokerSettings
@@ -143,7 +145,7 @@ def read_federation(path: str | Path) -> DeployedFederation:
         rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
         files = {_inner_path(name): _sha256(known) for name, known in content["files"].items()}
         return DeployedFederation(wiring, inventory, settings, files, rollout)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, msgspec.ValidationError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
 
 

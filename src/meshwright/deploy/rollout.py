@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from meshwright.deploy.delta import Delta, Step
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.targets import RELOAD, START, STOP
@@ -62,34 +64,15 @@ class Rollout:
             "target": self.target,
             "done": self.done,
             "brokers": {name: endpoint.record() for name, endpoint in self.inventory.endpoints.items()},
-            "waves": [[_step_record(step) for step in wave] for wave in self.waves],
+            "waves": msgspec.to_builtins(self.waves),
         }
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Rollout:
         """Return the rollout that a record states."""
         endpoints = {name: Endpoint.from_record(fields) for name, fields in record["brokers"].items()}
-        waves = tuple(tuple(_read_step(step) for step in wave) for wave in record["waves"])
+        waves = msgspec.convert(record["waves"], tuple[tuple[Step, ...], ...])
         return cls(str(record["target"]), Inventory(endpoints), waves, int(record["done"]))
-
-
-def _step_record(step: Step) -> dict[str, Any]:
-    bridges = step.bridges and {other: dict(topics) for other, topics in step.bridges.items()}
-    return {
-        "action": step.action,
-        "broker": step.broker,
-        "removed": [list(line) for line in step.removed],
-        "added": [list(line) for line in step.added],
-        "bridges": bridges if step.bridges else None if step.bridges is None else {},
-    }
-
-
-def _read_step(record: Mapping[str, Any]) -> Step:
-    removed, added = (
-        tuple((str(other), str(topic), str(way)) for other, topic, way in record[name])
-        for name in ("removed", "added")
-    )
-    return Step(record["action"], record["broker"], removed, added, record["bridges"])
 
 
 def target_digest(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> str:

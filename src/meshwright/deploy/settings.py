@@ -84,7 +84,7 @@ class BrokerSettings:
     @property
     def reloads(self) -> bool:
         """Whether links change by a reload."""
-        return (self.profile, self.version) in self.broker.reloading
+        return (self.profile, self.version) in self.broker.reloads_in
 
     @property
     def qos(self) -> int:

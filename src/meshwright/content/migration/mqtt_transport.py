@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
-from meshwright.brokers.ports import free_ports
-from meshwright.brokers.processes import Brokers
+from meshwright.brokers.processes import Brokers, free_ports
 from meshwright.content.migration.messages import Message, decode, encode
 from meshwright.content.migration.transport import CHECK_INTERVAL, Transport
 from meshwright.errors import InputError, MissingDependencyError

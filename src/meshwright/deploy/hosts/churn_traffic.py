@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.brokers.ports import free_ports
+from meshwright.brokers.processes import free_ports
 from meshwright.deploy.folder_store import update_folders
 from meshwright.deploy.hosts.local import publish_all, run_federation
 from meshwright.deploy.hosts.update import apply_wave

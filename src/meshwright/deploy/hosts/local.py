@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.ports import free_ports
-from meshwright.brokers.processes import Brokers
+from meshwright.brokers.processes import Brokers, free_ports
 from meshwright.deploy.folder_store import hold_running, write_federation
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.manifest import read_federation

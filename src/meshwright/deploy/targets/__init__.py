@@ -60,7 +60,7 @@ class Target:
     """How to find, start and reload such a broker on this machine."""
     versions: tuple[str, ...]
     """The versions that need different files or steps, the oldest first."""
-    reloading: frozenset[tuple[str, str]]
+    reloads_in: frozenset[tuple[str, str]]
     """Profiles and versions in which changed links take effect by a reload."""
     classify: Callable[[str, BrokerSettings], str]
     """Returns what a broker must do for an edit: nothing, reload or restart."""
