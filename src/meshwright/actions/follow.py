@@ -47,12 +47,14 @@ class Watch:
 
     start: str | None = None
     """A dataset whose subscriptions hold from the beginning."""
-    every: float | None = None
-    """The seconds between two checks for new files; None: read the files that are there, then end."""
+    once: bool = False
+    """Whether to read the files that are there, then end."""
+    every: float = 5.0
+    """The seconds between two checks for new files."""
     max_files: int | None = None
     """The most files in a batch; all by default."""
-    forget_days: float = 30.0
-    """Unsubscribes older than this, by their times, are forgotten."""
+    forget: float = 30.0
+    """Unsubscribes older than this many days, by their times, are forgotten."""
 
 
 def follow(
@@ -73,7 +75,8 @@ def follow(
 
     watch = watch or Watch()
     done: list[BatchOutcome] = []
-    pipeline.check_request(source, out, reading, start=watch.start, every=watch.every)
+    every = None if watch.once else watch.every
+    pipeline.check_request(source, out, reading, start=watch.start, every=every)
 
     def keep(batch: BatchOutcome) -> None:
         done.append(batch)
@@ -90,9 +93,9 @@ def follow(
         out,
         reading,
         start=watch.start,
-        every=watch.every,
+        every=every,
         max_files=watch.max_files,
-        forget=watch.forget_days * 86400,
+        forget=watch.forget * 86400,
         report=keep,
     )
     return Followed(tuple(done), out)

@@ -1,7 +1,10 @@
 """How a function becomes a command: its groups of options become single ones, and help shows them by group.
 
-A group is a frozen dataclass with a typer option for each field, or anything with `as_options`. A parameter
-of such a type stands for all of its options; the command receives one object.
+A parameter stands for a group of options, and the command receives one object, if its type is
+
+- a typed input of an action, with `Words` for each option;
+- a frozen dataclass with a typer option for each field;
+- anything with `as_options`.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -13,6 +16,10 @@ of such a type stands for all of its options; the command receives one object.
 ' 3) -> int'
 >>> with_single_options(count)(most=5)
 5
+>>> def again(limits: Annotated[Limits, Words(most=("N", "The most."))] = Limits()) -> int:
+...     return limits.most
+>>> with_single_options(again)(most=5)
+5
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -41,17 +48,44 @@ PROJECT = "meshwright.project"
 """Where a command keeps the project file that it reads."""
 
 
+class Words:
+    """How the fields of an action's typed input are options: for each, its metavar and help, or help alone.
+
+    Names, types and defaults are those of the fields; one without words is no option. A third word has
+    further settings of the option.
+    """
+
+    def __init__(self, **words: str | tuple[Any, ...]) -> None:
+        self.words = words
+
+    def options_of(self, group: type) -> list[inspect.Parameter]:
+        """Return the options."""
+        fields = {field.name: field for field in dataclasses.fields(group)}
+        hints, options = get_type_hints(group), []
+        for name, given in self.words.items():
+            metavar, text, *more = (None, given) if isinstance(given, str) else given
+            flag = f"--{name.replace('_', '-')}"
+            option = typer.Option(flag, metavar=metavar, help=text, **(more[0] if more else {}))
+            kind, default = Annotated[hints[name], option], _default(fields[name])
+            options.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            )
+        return options
+
+
 def with_single_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command whose groups of options are single parameters, as typer wants them."""
     given = inspect.signature(command, eval_str=True)
-    groups: dict[str, tuple[type, list[str]]] = {}
+    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     single: list[inspect.Parameter] = []
     for parameter in given.parameters.values():
-        options = _options_of(parameter.annotation)
+        group, *further = get_args(parameter.annotation) or [parameter.annotation]
+        words = next((each for each in further if isinstance(each, Words)), None)
+        options = _options_of(group) if words is None else words.options_of(group)
         if options is None:
             single.append(parameter)
             continue
-        groups[parameter.name] = parameter.annotation, [option.name for option in options]
+        groups[parameter.name] = group, [option.name for option in options]
         single += options
 
     @wraps(command)

@@ -15,7 +15,7 @@ STATUS_EXAMPLES = ("meshwright status", "meshwright status --json")
 def init(
     source: Annotated[
         str,
-        typer.Argument(metavar="DATASET|FILE", help="What is planned: a file with columns, or a dataset."),
+        typer.Argument(metavar="SOURCE", help="What is planned: a file with columns, or a dataset."),
     ] = "subscriptions.csv",
     *,
     inventory: Annotated[

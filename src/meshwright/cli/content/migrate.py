@@ -1,10 +1,12 @@
 """`meshwright content migrate`: brokers move users by messages alone, while publications flow."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from meshwright.actions.content.migrate import Flow
+from meshwright.cli.commands import Words
 from meshwright.cli.content.options import WorkloadFolder
 from meshwright.cli.options import Json, Seed, ShowProgress
 
@@ -15,6 +17,21 @@ EXAMPLES = (
     "meshwright content migrate workload --publications 500 --decline 0.2",
     "meshwright content migrate workload --publications 500 --crashes 1 --out migration",
 )
+
+
+LEAST: dict[str, Any] = {"min": 0}
+
+FlowOptions: TypeAlias = Annotated[
+    Flow,
+    Words(
+        publications=("N", "Number of publications.", LEAST),
+        seconds=("S", "Time over which they are published.", LEAST),
+        decline=("P", "Probability that a user declines a move."),
+        ttl=("S", "How long the home broker redirects messages.", LEAST),
+        delay=("S", "Largest delay of a message; only for asyncio.", LEAST),
+        crashes=("N", "Number of brokers that crash, each in a replicate.", LEAST),
+    ),
+]
 
 
 def migrate(
@@ -31,28 +48,7 @@ def migrate(
             help="asyncio: one process, virtual time; mosquitto: a real broker, real time.",
         ),
     ] = "asyncio",
-    publications: Annotated[
-        int, typer.Option("--publications", metavar="N", min=0, help="Number of publications.")
-    ] = 10_000,
-    seconds: Annotated[
-        float, typer.Option("--seconds", metavar="S", min=0, help="Time over which they are published.")
-    ] = 5.0,
-    decline: Annotated[
-        float, typer.Option("--decline", metavar="P", help="Probability that a user declines a move.")
-    ] = 0.0,
-    ttl: Annotated[
-        float, typer.Option("--ttl", metavar="S", min=0, help="How long the home broker redirects messages.")
-    ] = 0.5,
-    delay: Annotated[
-        float,
-        typer.Option("--delay", metavar="S", min=0, help="Largest delay of a message; only for asyncio."),
-    ] = 0.01,
-    crashes: Annotated[
-        int,
-        typer.Option(
-            "--crashes", metavar="N", min=0, help="Number of brokers that crash, each in a replicate."
-        ),
-    ] = 0,
+    flow: FlowOptions,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write steps, the final assignment and a chart here."),
@@ -67,12 +63,11 @@ def migrate(
     while they hand over a user, and other brokers admit their users. Exits with 1 if a message was lost or
     doubled, a move raised the cost, or moves were left when the time limit ended the run.
     """
-    from meshwright.actions.content.migrate import Flow, migrate_users
+    from meshwright.actions.content.migrate import migrate_users
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
 
-    flow = Flow(publications, seconds, decline, ttl, delay, crashes)
     with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
         made = migrate_users(
             workload, flow, start=start, transport=transport, out=out, seed=seed, progress=bar

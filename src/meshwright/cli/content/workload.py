@@ -1,10 +1,12 @@
 """`meshwright content workload`: draw a random workload, or build one from measured traffic."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
+from meshwright.actions.content.workload import Drawn, Measured
+from meshwright.cli.commands import Words
 from meshwright.cli.options import Json, Seed
 
 EXAMPLES = (
@@ -13,37 +15,39 @@ EXAMPLES = (
 )
 
 
+DrawnOptions: TypeAlias = Annotated[
+    Drawn,
+    Words(
+        users=("N", "Number of users."),
+        brokers=("N", "Number of brokers; one per 100 users by default."),
+        model=("NAME", "What links cost: uniform (1 to 2) or plane (distances)."),
+        length=("L", "Length of each user's interval; one channel by default."),
+        ratio=("R", "Mean access over mean core cost; 1 by default."),
+        capacity=("X", "All capacities over all loads; 2 by default."),
+    ),
+]
+MeasuredOptions: TypeAlias = Annotated[
+    Measured,
+    Words(
+        subscriptions=("FILE", "With --traffic: node, topic or user, low, high; CSV."),
+        user_places=("FILE", "With --traffic: user, x, y; CSV or Parquet."),
+        broker_places=("FILE", "With --traffic: broker, x, y and capacity."),
+        cells="With --traffic: cut the content along the subscriptions.",
+        bytes="With --traffic: count bytes per second, not messages.",
+        core_weight=("W", "With --traffic: core cost per unit of distance; 1 by default."),
+    ),
+]
+
+
 def workload(
     *,
     out: Annotated[Path, typer.Option("--out", metavar="WORKLOAD", help="The folder to write to.")],
-    users: Annotated[int | None, typer.Option("--users", metavar="N", help="Number of users.")] = None,
-    brokers: Annotated[
-        int | None,
-        typer.Option("--brokers", metavar="N", help="Number of brokers; one per 100 users by default."),
-    ] = None,
+    drawn: DrawnOptions,
     channels: Annotated[
         int | None,
         typer.Option(
             "--channels", metavar="C", help="Cut the content into C equal channels; 100 by default."
         ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", metavar="NAME", help="What links cost: uniform (1 to 2) or plane (distances)."
-        ),
-    ] = None,
-    length: Annotated[
-        float | None,
-        typer.Option("--length", metavar="L", help="Length of each user's interval; one channel by default."),
-    ] = None,
-    ratio: Annotated[
-        float | None,
-        typer.Option("--ratio", metavar="R", help="Mean access over mean core cost; 1 by default."),
-    ] = None,
-    capacity: Annotated[
-        float | None,
-        typer.Option("--capacity", metavar="X", help="All capacities over all loads; 2 by default."),
     ] = None,
     traffic: Annotated[
         Path | None,
@@ -51,35 +55,7 @@ def workload(
             "--traffic", metavar="TRAFFIC", help="Take the rates from 'meshwright traffic' instead."
         ),
     ] = None,
-    subscriptions: Annotated[
-        Path | None,
-        typer.Option(
-            "--subscriptions",
-            metavar="FILE",
-            help="With --traffic: node, topic or user, low, high; CSV.",
-        ),
-    ] = None,
-    user_places: Annotated[
-        Path | None,
-        typer.Option("--user-places", metavar="FILE", help="With --traffic: user, x, y; CSV or Parquet."),
-    ] = None,
-    broker_places: Annotated[
-        Path | None,
-        typer.Option("--broker-places", metavar="FILE", help="With --traffic: broker, x, y and capacity."),
-    ] = None,
-    cells: Annotated[
-        bool,
-        typer.Option("--cells", help="With --traffic: cut the content along the subscriptions."),
-    ] = False,
-    by_bytes: Annotated[
-        bool, typer.Option("--bytes", help="With --traffic: count bytes per second, not messages.")
-    ] = False,
-    core_weight: Annotated[
-        float | None,
-        typer.Option(
-            "--core-weight", metavar="W", help="With --traffic: core cost per unit of distance; 1 by default."
-        ),
-    ] = None,
+    measured: MeasuredOptions,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -89,19 +65,13 @@ def workload(
     user. With --traffic, rates come from publish logs.
     """
     from meshwright.actions.content.assign import format_users
-    from meshwright.actions.content.workload import Drawn, Measured, make_users
+    from meshwright.actions.content.workload import make_users
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar
 
     with ProgressBar() as bar:
         made = make_users(
-            out,
-            Drawn(users, brokers, model, length, ratio, capacity),
-            channels=channels,
-            traffic=traffic,
-            measured=Measured(subscriptions, user_places, broker_places, core_weight, cells, by_bytes),
-            seed=seed,
-            progress=bar,
+            out, drawn, channels=channels, traffic=traffic, measured=measured, seed=seed, progress=bar
         )
     if json:
         output.answer_json(made.to_dict())

@@ -1,24 +1,25 @@
 """Commands that read raw logs on Spark: `ingest`, `follow` and `traffic`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from meshwright.actions.follow import Watch
+from meshwright.actions.ingest import Reading
+from meshwright.actions.traffic import Publications
+from meshwright.cli.commands import Words
 from meshwright.cli.options import (
     AllowEmpty,
-    Delimiter,
     ExcludeTopic,
     Json,
     MaxBad,
-    NodeColumn,
     NoHeader,
     ShowProgress,
     Spark,
-    TopicColumn,
-    TopicKind,
+    delimiter_character,
 )
 
 if TYPE_CHECKING:
@@ -26,41 +27,74 @@ if TYPE_CHECKING:
 
 SHOWN_REASONS = 5
 
-TimeColumn: TypeAlias = Annotated[
-    str | None, typer.Option("--time", metavar="COLUMN", help="The column of times; 'time' if there is one.")
-]
-
-QuotedNewlines: TypeAlias = Annotated[
-    bool, typer.Option("--quoted-newlines", help="CSV: quoted values may have line breaks; slower.")
-]
-
-
-@dataclass(frozen=True)
-class RowColumns:
-    """Where rows have what, and how CSV files separate it: fields of a `Reading`."""
-
-    node: NodeColumn = "node"
-    topic: TopicColumn = "topic"
-    time: TimeColumn = None
-    operation: Annotated[
-        str | None,
-        typer.Option(
-            "--operation",
-            metavar="COLUMN",
-            help="The column that says subscribe or unsubscribe; 'operation' if there is one.",
+DELIMITER = (
+    "C",
+    "The separator of CSV columns, or tab; by default from file names.",
+    {"parser": delimiter_character},
+)
+QUOTED = "CSV: quoted values may have line breaks; slower."
+TIME = ("COLUMN", "The column of times; 'time' if there is one.")
+ROWS: dict[str, str | tuple[Any, ...]] = {
+    "node": ("COLUMN", "The column of nodes."),
+    "topic": ("COLUMN", "The column of topics."),
+    "time": TIME,
+    "operation": ("COLUMN", "The column that says subscribe or unsubscribe; 'operation' if there is one."),
+    "sequence": ("COLUMN", "The column that orders events of the same time; 'sequence' if there is one."),
+    "delimiter": DELIMITER,
+    "quoted_newlines": QUOTED,
+}
+RowOptions: TypeAlias = Annotated[Reading, Words(**ROWS)]
+ReadingOptions: TypeAlias = Annotated[
+    Reading,
+    Words(
+        format=(
+            "NAME",
+            "csv, jsonl, parquet, edges, mosquitto-log, nats-connz or emqx; by default from file names.",
         ),
-    ] = None
-    sequence: Annotated[
-        str | None,
-        typer.Option(
-            "--sequence",
-            metavar="COLUMN",
-            help="The column that orders events of the same time; 'sequence' if there is one.",
+        **ROWS,
+        both_ways="Edges: each end subscribes to the other.",
+        node_from=(
+            "broker|client",
+            "Broker logs: the nodes; by default brokers if there are several, else clients.",
         ),
-    ] = None
-    delimiter: Delimiter = None
-    quoted_newlines: QuotedNewlines = False
-
+        bridges=(
+            "REGEX",
+            "Broker logs: leave out clients with such ids, which are bridges.",
+            {"show_default": False},
+        ),
+        topic_kind=(
+            "mqtt|plain",
+            "Topics are MQTT filters or plain names; by default as the dataset says, or as they look.",
+        ),
+    ),
+]
+PublicationOptions: TypeAlias = Annotated[
+    Publications,
+    Words(
+        format=("NAME", "csv, jsonl or parquet; by default from file names."),
+        publisher=("COLUMN", "The column of publishers."),
+        topic=ROWS["topic"],
+        size=("COLUMN", "The column of bytes; 'size' by default."),
+        time=TIME,
+        value=("COLUMN", "The column of content values, instead of topics."),
+        channels=("C", "The number of channels of the content space."),
+        low=("X", "Where the content space begins."),
+        high=("X", "Where the content space ends."),
+        seconds=("S", "The length of the logs; by default from first to last message."),
+        delimiter=DELIMITER,
+        quoted_newlines=QUOTED,
+    ),
+]
+WatchOptions: TypeAlias = Annotated[
+    Watch,
+    Words(
+        start=("DATASET", "Subscriptions that hold from the beginning."),
+        once="Read the files that are there, then end.",
+        every=("S", "Seconds between two checks for new files."),
+        max_files=("N", "The most files in a batch; all by default.", {"min": 1}),
+        forget=("DAYS", "Unsubscribes older than this, by their times, are forgotten.", {"min": 0.0}),
+    ),
+]
 
 INGEST_EXAMPLES = (
     "meshwright ingest subscriptions.csv --out dataset",
@@ -86,40 +120,12 @@ def ingest(
     out: Annotated[
         str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="csv, jsonl, parquet, edges, mosquitto-log, nats-connz or emqx; by default from file names.",
-        ),
-    ] = None,
-    columns: RowColumns,
+    reading: ReadingOptions,
     no_header: NoHeader = False,
-    both_ways: Annotated[
-        bool, typer.Option("--both-ways", help="Edges: each end subscribes to the other.")
-    ] = False,
     as_of: Annotated[
         str | None,
         typer.Option("--as-of", metavar="TIME", help="The state at this time: ISO 8601, or seconds."),
     ] = None,
-    node_from: Annotated[
-        str | None,
-        typer.Option(
-            "--node-from",
-            metavar="broker|client",
-            help="Broker logs: the nodes; by default brokers if there are several, else clients.",
-        ),
-    ] = None,
-    bridges: Annotated[
-        str | None,
-        typer.Option(
-            "--bridges",
-            metavar="REGEX",
-            help="Broker logs: leave out clients with such ids, which are bridges.",
-        ),
-    ] = None,
-    topic_kind: TopicKind = None,
     exclude_topic: ExcludeTopic = None,
     allow_empty: AllowEmpty = False,
     max_bad: MaxBad = 0.1,
@@ -133,22 +139,12 @@ def ingest(
     read = kept + duplicates + superseded + quarantined. If nothing is kept, nothing is written, and the exit
     code is 1.
     """
-    from meshwright.actions.ingest import BRIDGES, Reading
     from meshwright.actions.ingest import ingest as run
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.progress_bar import ProgressBar, amounts
 
-    reading = Reading(
-        kind or "",
-        **vars(columns),
-        header=not no_header,
-        both_ways=both_ways,
-        node_from=node_from,
-        bridges=BRIDGES if bridges is None else bridges,
-        topic_kind=topic_kind,
-        excluded=tuple(exclude_topic or ()),
-    )
+    reading = replace(reading, header=not no_header, excluded=tuple(exclude_topic or ()))
     with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
         made = run(
             sources,
@@ -201,28 +197,8 @@ def follow(
         str, typer.Option("--out", metavar="DIR", help="The folder or URL for events, states and progress.")
     ],
     kind: Annotated[str, typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet.")] = "jsonl",
-    start: Annotated[
-        str | None,
-        typer.Option("--start", metavar="DATASET", help="Subscriptions that hold from the beginning."),
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Read the files that are there, then end.")] = False,
-    every: Annotated[
-        float, typer.Option("--every", metavar="S", help="Seconds between two checks for new files.")
-    ] = 5.0,
-    max_files: Annotated[
-        int | None,
-        typer.Option("--max-files", metavar="N", min=1, help="The most files in a batch; all by default."),
-    ] = None,
-    forget: Annotated[
-        float,
-        typer.Option(
-            "--forget",
-            metavar="DAYS",
-            min=0.0,
-            help="Unsubscribes older than this, by their times, are forgotten.",
-        ),
-    ] = 30.0,
-    columns: RowColumns,
+    watch: WatchOptions,
+    rows: RowOptions,
     spark: Spark,
     json: Json = False,
 ) -> None:
@@ -230,22 +206,26 @@ def follow(
 
     Events are in DIR/events, in order. Ctrl-C ends the command. A killed run continues where it stopped.
     """
-    from meshwright.actions.follow import Watch
     from meshwright.actions.follow import follow as run
-    from meshwright.actions.ingest import Reading
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar
     from meshwright.formatting import counted
 
-    reading = Reading(kind, **vars(columns))
-    watch = Watch(start, None if once else every, max_files, forget)
     with ProgressBar() as bar:
 
         def say(line: str) -> None:
             bar.stop()
             output.note(line)
 
-        made = run(source, out, reading, watch, spark=spark, say=None if json else say, progress=bar)
+        made = run(
+            source,
+            out,
+            replace(rows, format=kind),
+            watch,
+            spark=spark,
+            say=None if json else say,
+            progress=bar,
+        )
     if json:
         output.answer_json(made.to_dict())
     else:
@@ -262,61 +242,19 @@ def traffic(
     ],
     *,
     out: Annotated[Path, typer.Option("--out", metavar="TRAFFIC", help="The folder to write to.")],
-    kind: Annotated[
-        str | None,
-        typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet; by default from file names."),
-    ] = None,
-    publisher: Annotated[
-        str, typer.Option("--publisher", metavar="COLUMN", help="The column of publishers.")
-    ] = "publisher",
-    topic: TopicColumn = "topic",
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="COLUMN", help="The column of bytes; 'size' by default.")
-    ] = None,
-    time: TimeColumn = None,
-    value: Annotated[
-        str | None,
-        typer.Option("--value", metavar="COLUMN", help="The column of content values, instead of topics."),
-    ] = None,
-    channels: Annotated[
-        int, typer.Option("--channels", metavar="C", help="The number of channels of the content space.")
-    ] = 100,
-    low: Annotated[float, typer.Option("--low", metavar="X", help="Where the content space begins.")] = 0.0,
-    high: Annotated[float, typer.Option("--high", metavar="X", help="Where the content space ends.")] = 1.0,
-    seconds: Annotated[
-        float | None,
-        typer.Option(
-            "--seconds", metavar="S", help="The length of the logs; by default from first to last message."
-        ),
-    ] = None,
-    delimiter: Delimiter = None,
-    quoted_newlines: QuotedNewlines = False,
+    publications: PublicationOptions,
     max_bad: MaxBad = 0.1,
     spark: Spark,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
     """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
-    from meshwright.actions.traffic import Publications, sum_traffic
+    from meshwright.actions.traffic import sum_traffic
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar, amounts
 
-    asked = Publications(
-        format=kind,
-        publisher=publisher,
-        topic=topic,
-        size=size,
-        time=time,
-        value=value,
-        channels=channels,
-        low=low,
-        high=high,
-        seconds=seconds,
-        delimiter=delimiter,
-        quoted_newlines=quoted_newlines,
-    )
     with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
-        made = sum_traffic(sources, out, asked, max_bad=max_bad, spark=spark, progress=bar)
+        made = sum_traffic(sources, out, publications, max_bad=max_bad, spark=spark, progress=bar)
     found = made.to_dict()
     if json:
         output.answer_json(found)

@@ -1,10 +1,12 @@
 """`meshwright workload`: generates synthetic subscriptions, and the hard cases of the papers."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
+from meshwright.actions.workload import CASES, Shape
+from meshwright.cli.commands import Words
 from meshwright.cli.options import Json, Seed
 
 EXAMPLES = (
@@ -16,7 +18,25 @@ EXAMPLES = (
     "meshwright workload hard --case single-node --sets '1,2;2,3;3,4' --out dataset",
 )
 
-CASES = "cuboid|lemma1|set-cover|set-cover-soc|single-node"
+ShapeOptions: TypeAlias = Annotated[
+    Shape,
+    Words(
+        nodes=("N", "The number of brokers, also of lemma1."),
+        topics=("N", "The number of topics; social has one per broker."),
+        size=("S", "Topics of each broker; 10 by default."),
+        min_size=("A", "With --max-size: from A to B topics, by a power law."),
+        max_size=("B", "See --min-size."),
+        exponent=("E", "Exponent of the power law of sizes; 1.5 by default."),
+        independent="Each broker takes each topic or not, whatever else it takes; sizes are means.",
+        alpha=("A", "Zipf's exponent: 0 is uniform, more is more unequal."),
+        locality=("P", "social: the share of choices in the own community."),
+        both_ways="social: everybody follows back, as friends do.",
+        case=("|".join(CASES), "hard: the construction of a paper."),
+        k=("K", "cuboid: the number of slabs."),
+        m=("M", "cuboid: layers; set-cover: copies, sets squared by default."),
+        sets=("'A,B;B,C'", "The sets to cover: elements with commas, sets with semicolons."),
+    ),
+]
 
 
 def workload(
@@ -28,13 +48,6 @@ def workload(
         ),
     ],
     *,
-    nodes: Annotated[
-        int | None, typer.Option("--nodes", metavar="N", help="The number of brokers, also of lemma1.")
-    ] = None,
-    topics: Annotated[
-        int | None,
-        typer.Option("--topics", metavar="N", help="The number of topics; social has one per broker."),
-    ] = None,
     out: Annotated[
         str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
@@ -42,52 +55,7 @@ def workload(
         Path | None,
         typer.Option("--raw", metavar="DIR", help="Also write logs with the usual dirt, for ingest."),
     ] = None,
-    size: Annotated[
-        int | None, typer.Option("--size", metavar="S", help="Topics of each broker; 10 by default.")
-    ] = None,
-    min_size: Annotated[
-        int | None,
-        typer.Option("--min-size", metavar="A", help="With --max-size: from A to B topics, by a power law."),
-    ] = None,
-    max_size: Annotated[int | None, typer.Option("--max-size", metavar="B", help="See --min-size.")] = None,
-    exponent: Annotated[
-        float | None,
-        typer.Option("--exponent", metavar="E", help="Exponent of the power law of sizes; 1.5 by default."),
-    ] = None,
-    independent: Annotated[
-        bool,
-        typer.Option(
-            "--independent",
-            help="Each broker takes each topic or not, whatever else it takes; sizes are means.",
-        ),
-    ] = False,
-    alpha: Annotated[
-        float | None,
-        typer.Option("--alpha", metavar="A", help="Zipf's exponent: 0 is uniform, more is more unequal."),
-    ] = None,
-    locality: Annotated[
-        float | None,
-        typer.Option("--locality", metavar="P", help="social: the share of choices in the own community."),
-    ] = None,
-    both_ways: Annotated[
-        bool, typer.Option("--both-ways", help="social: everybody follows back, as friends do.")
-    ] = False,
-    case: Annotated[
-        str | None, typer.Option("--case", metavar=CASES, help="hard: the construction of a paper.")
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", metavar="K", help="cuboid: the number of slabs.")] = None,
-    m: Annotated[
-        int | None,
-        typer.Option("--m", metavar="M", help="cuboid: layers; set-cover: copies, sets squared by default."),
-    ] = None,
-    sets: Annotated[
-        str | None,
-        typer.Option(
-            "--sets",
-            metavar="'A,B;B,C'",
-            help="The sets to cover: elements with commas, sets with semicolons.",
-        ),
-    ] = None,
+    shape: ShapeOptions,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -99,26 +67,10 @@ def workload(
     Lemma 5.1: so does a low maximum degree, as all other brokers are copied).
     """
     from meshwright.actions.sources import format_size
-    from meshwright.actions.workload import Shape, make_workload
+    from meshwright.actions.workload import make_workload
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar
 
-    shape = Shape(
-        nodes=nodes,
-        topics=topics,
-        size=size,
-        min_size=min_size,
-        max_size=max_size,
-        exponent=exponent,
-        independent=independent,
-        alpha=alpha,
-        locality=locality,
-        both_ways=both_ways,
-        case=case,
-        k=k,
-        m=m,
-        sets=sets,
-    )
     with ProgressBar() as bar:
         made = make_workload(popularity, shape, out, raw=raw, seed=seed, progress=bar)
     if json:

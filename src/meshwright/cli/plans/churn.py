@@ -1,10 +1,13 @@
 """`meshwright churn` and `meshwright chaos`: brokers come, go and fail, and the overlay is repaired."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from meshwright.actions.churn import ChurnEvents, PolicyOptions
+from meshwright.cli.commands import Words
 from meshwright.cli.options import FileColumns, Json, Seed, ShowProgress, Source
 
 if TYPE_CHECKING:
@@ -25,14 +28,37 @@ CHAOS_EXAMPLES = (
 )
 
 
+LEAST_ONE: dict[str, Any] = {"min": 1}
+
+EventOptions: TypeAlias = Annotated[
+    ChurnEvents,
+    Words(
+        rounds=("N", "Rounds of random churn; 1000 by default.", LEAST_ONE),
+        trace=("FILE", "Replay these events (JSON lines, or a folder of them)."),
+        burst=("N", "Number of brokers that join or crash at once.", LEAST_ONE),
+        scratch_every=(
+            "N",
+            "Compare with Low-ODA from scratch every N rounds: 1 is each, 0 the last only; ten times in "
+            "all by default, as it is slow.",
+            {"min": 0},
+        ),
+    ),
+]
+RepairOptions: TypeAlias = Annotated[
+    PolicyOptions,
+    Words(
+        backups=("NAME", "How backups are chosen: primal-dual or greedy."),
+        coverage=("N", "How often backups cover each topic: λ.", LEAST_ONE),
+        rho=("R", "1 favours few links, more a low maximum degree."),
+        letter="Follow the paper exactly; slower, see 'Overlays under churn'.",
+    ),
+]
+
+
 def churn(
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
     source: Source,
     *,
-    rounds: Annotated[
-        int | None,
-        typer.Option("--rounds", metavar="N", min=1, help="Rounds of random churn; 1000 by default."),
-    ] = None,
     policy: Annotated[
         str, typer.Option("--policy", metavar="NAME", help="naive, shadow, tidy or rebuild.")
     ] = "shadow",
@@ -40,38 +66,8 @@ def churn(
         str | None,
         typer.Option("--compare", metavar="A,B,C", help="Run the same churn under several policies."),
     ] = None,
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            "--trace", metavar="FILE", help="Replay these events (JSON lines, or a folder of them)."
-        ),
-    ] = None,
-    burst: Annotated[
-        int, typer.Option("--burst", metavar="N", min=1, help="Number of brokers that join or crash at once.")
-    ] = 1,
-    backups: Annotated[
-        str, typer.Option("--backups", metavar="NAME", help="How backups are chosen: primal-dual or greedy.")
-    ] = "primal-dual",
-    coverage: Annotated[
-        int, typer.Option("--coverage", metavar="N", min=1, help="How often backups cover each topic: λ.")
-    ] = 3,
-    rho: Annotated[
-        float, typer.Option("--rho", metavar="R", help="1 favours few links, more a low maximum degree.")
-    ] = 3.0,
-    letter: Annotated[
-        bool,
-        typer.Option("--letter", help="Follow the paper exactly; slower, see 'Overlays under churn'."),
-    ] = False,
-    scratch_every: Annotated[
-        int | None,
-        typer.Option(
-            "--scratch-every",
-            metavar="N",
-            min=0,
-            help="Compare with Low-ODA from scratch every N rounds: 1 is each, 0 the last only; ten times in "
-            "all by default, as it is slow.",
-        ),
-    ] = None,
+    events: EventOptions,
+    parameters: RepairOptions,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder for rounds, final dataset and plan, and a chart."),
@@ -93,7 +89,7 @@ def churn(
     --letter chooses backups among all brokers, chooses all backups of a broker again when it loses one, takes
     the maximum degree of the whole overlay in the rule, and makes newcomers nobody's backups.
     """
-    from meshwright.actions.churn import ChurnEvents, PolicyOptions, replay_churn
+    from meshwright.actions.churn import replay_churn
     from meshwright.cli import output
     from meshwright.cli.plans.design_runs import split_names
     from meshwright.cli.progress_bar import ProgressBar
@@ -105,8 +101,8 @@ def churn(
             plan,
             source,
             columns.resolved(),
-            options=PolicyOptions(tuple(names), backups, coverage, rho, letter),
-            events=ChurnEvents(rounds, burst, trace, scratch_every),
+            options=replace(parameters, names=tuple(names)),
+            events=events,
             out=out,
             seed=seed,
             progress=bar,
