@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.people import People, RemotePeople
+from meshwright.pipeline.dataset.joint_names import ClusterNames, LocalNames
 from meshwright.pipeline.dataset.profile import Distribution, count_groups, profile
 from meshwright.pipeline.dataset.sample import free_numbers, sample
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
@@ -104,7 +104,7 @@ def test_names_on_executors_are_numbered_as_here(
     monkeypatch.setattr(dataset_parts, "NAMES_AT_ONCE", at_once)
     whole = Interest.from_dict({f"p{i}": {f"p{i + 3}", f"only{i % 4}", "é"} for i in range(9)})
     given = subscriptions(None, write_dataset(whole.canonical(), tmp_path / "data"))
-    here, there = People(given.names), RemotePeople(None, given, match=True)
+    here, there = LocalNames(given.names), ClusterNames(None, given, match=True)
     assert (here.nodes, here.topics, here.shared) == (there.nodes, there.topics, there.shared)
     every = np.arange(here.topics)
     numbers = here.numbers_of_topics(every)

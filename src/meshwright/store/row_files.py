@@ -80,7 +80,7 @@ def other_delimiter(found: Sequence[str], delimiter: str = ",") -> str | None:
 
 
 class Record(dict[str, Any]):
-    """A JSON object, and which of its keys it has twice: nobody knows which value of theirs holds."""
+    """A JSON object, and which of its keys it has twice: it is unclear which of their values holds."""
 
     repeated: frozenset[str] = frozenset()
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.pipeline.dataflow import Flow, make_batch
-from meshwright.pipeline.dataset.people import Names, People, RemotePeople
+from meshwright.pipeline.dataset.joint_names import ClusterNames, JointNames, LocalNames
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
 from meshwright.pipeline.session.failures import spark_errors
 
@@ -79,29 +79,29 @@ def sample(
         raise InputError(f"--by {by!r}: choose follow or topics")
     given = from_interest(None, source.canonical()) if isinstance(source, Interest) else source
     with spark_errors(), ExitStack() as kept:
-        people: Names
+        names: JointNames
         if given.spark is None or given.folder is None:
-            people = People(given.names)
+            names = LocalNames(given.names)
         else:
-            people = RemotePeople(given.spark, given, match=by != "topics")
-            kept.callback(people.release)
-        chosen = by or ("follow" if people.shared * 2 >= people.topics else "topics")
+            names = ClusterNames(given.spark, given, match=by != "topics")
+            kept.callback(names.release)
+        chosen = by or ("follow" if names.shared * 2 >= names.topics else "topics")
         groups = given.groups().keep()
         kept.callback(groups.release)
-        search = Search(groups, people, chosen, nodes, seed)
-        search.run(people.numbers_of(start, search.eligible))
-        interest, seeds = search.to_interest(given), people.names_of(search.seeds)
+        search = Search(groups, names, chosen, nodes, seed)
+        search.run(names.numbers_of(start, search.eligible))
+        interest, seeds = search.to_interest(given), names.names_of(search.seeds)
         return Sample(interest, seeds, search.levels, chosen, len(search.taken) - interest.num_nodes)
 
 
 class Search:
     """A breadth-first search that stops at the wanted number of nodes."""
 
-    def __init__(self, groups: Flow, people: Names, by: str, wanted: int, seed: int) -> None:
-        self.groups, self.people, self.by, self.wanted, self.seed = groups, people, by, wanted, seed
+    def __init__(self, groups: Flow, names: JointNames, by: str, wanted: int, seed: int) -> None:
+        self.groups, self.names, self.by, self.wanted, self.seed = groups, names, by, wanted, seed
         self.rng = np.random.Generator(np.random.PCG64(seed))
         # With `follow`, names that are only topics can be taken too: users who follow nobody.
-        self.eligible = people.count if by == "follow" else people.nodes
+        self.eligible = names.count if by == "follow" else names.nodes
         self.taken: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.asked: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.seeds: list[int] = []
@@ -138,7 +138,7 @@ class Search:
 
     def _neighbours(self, frontier: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the neighbours of the frontier; some of them may be taken already."""
-        nodes = frontier[frontier < self.people.nodes]
+        nodes = frontier[frontier < self.names.nodes]
         topics = self._reached(0, nodes, ALL)
         # Nodes that are taken already may fill a group's share of the room.
         most = self.room + len(self.taken)
@@ -146,8 +146,8 @@ class Search:
             fresh = topics[~_is_in(topics, self.asked)]
             self.asked = np.sort(np.concatenate((self.asked, fresh)))
             return self._reached(1, fresh, most)
-        followers = self._reached(1, self.people.topics_of(frontier), most)
-        return np.concatenate((self.people.numbers_of_topics(topics), followers))
+        followers = self._reached(1, self.names.topics_of(frontier), most)
+        return np.concatenate((self.names.numbers_of_topics(topics), followers))
 
     def _reached(self, column: int, ids: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return the distinct values of the other column in pairs with these ids, up to a limit per group."""
@@ -160,19 +160,19 @@ class Search:
 
     def to_interest(self, given: Subscriptions) -> Interest:
         """Return the interest of the nodes taken."""
-        nodes = self.taken[self.taken < self.people.nodes].astype(np.int32)
+        nodes = self.taken[self.taken < self.names.nodes].astype(np.int32)
         topics = None
         if self.by == "follow":
-            topics = self.people.topics_of(self.taken).astype(np.int32)
+            topics = self.names.topics_of(self.taken).astype(np.int32)
         rows = self.groups.map(partial(find_pairs, nodes, topics), PAIRS).collect()
         given.check(sum(row.rows for row in rows))
         pairs = np.concatenate(
             [np.zeros((2, 0), "<i4"), *(np.frombuffer(row.pairs, "<i4").reshape(2, -1) for row in rows)],
             axis=1,
         )
-        node_names = self.people.node_names(nodes.astype(np.int64))
+        node_names = self.names.node_names(nodes.astype(np.int64))
         used = np.unique(pairs[1])
-        topic_names = self.people.topic_names(used.astype(np.int64))
+        topic_names = self.names.topic_names(used.astype(np.int64))
         return Interest.from_pairs(
             node_names.take(pa.array(np.searchsorted(nodes, pairs[0]))),
             topic_names.take(pa.array(np.searchsorted(used, pairs[1]))),

@@ -78,14 +78,14 @@ def batch_name(number: int) -> str:
 
 
 @dataclass
-class Progress:
+class Checkpoint:
     """The number of the next batch, and the files of all batches before it."""
 
     number: int
     seen: set[str]
 
 
-def read_progress(place: str) -> Progress:
+def read_checkpoint(place: str) -> Checkpoint:
     """Return where an earlier run stopped."""
     number = len(names_in(inside(place, "batches")))
     kept = [name for name in names_in(inside(place, "inputs")) if _number(name) < number]
@@ -95,12 +95,12 @@ def read_progress(place: str) -> Progress:
         text = read_text(inside(place, "inputs", name)) or "[]" if _number(name) >= last else "[]"
         listed = json.loads(text)
         seen.update(listed if name.startswith("seen-") else (path for path, *_ in listed))
-    return Progress(number, seen)
+    return Checkpoint(number, seen)
 
 
-def write_progress(place: str, known: Progress) -> None:
+def write_checkpoint(place: str, reached: Checkpoint) -> None:
     """Write the files of all batches so far at once, so that the next run need not read them one by one."""
-    write_record(sorted(known.seen), inside(place, "inputs", f"seen-{known.number:08}.json"))
+    write_record(sorted(reached.seen), inside(place, "inputs", f"seen-{reached.number:08}.json"))
 
 
 def _number(name: str) -> int:
@@ -113,7 +113,7 @@ def _number(name: str) -> int:
 
 
 def choose_files(
-    spark: SparkSession, source: str | Path, place: str, known: Progress, most: int | None
+    spark: SparkSession, source: str | Path, place: str, reached: Checkpoint, most: int | None
 ) -> list[SourceFile]:
     """Return the files of the next batch, the oldest first if there are more than `most`; keep their state.
 
@@ -124,12 +124,12 @@ def choose_files(
     FormatError
         If one of those has changed.
     """
-    kept = inside(place, "inputs", f"{batch_name(known.number)}.json")
+    kept = inside(place, "inputs", f"{batch_name(reached.number)}.json")
     text = read_text(kept)
     if text is not None:
-        return _same_files(spark, json.loads(text), known.number)
+        return _same_files(spark, json.loads(text), reached.number)
     files = list_files(spark, [source], exclude=place, allow_none=True)
-    new = [file for file in files if file.path not in known.seen]
+    new = [file for file in files if file.path not in reached.seen]
     new = sorted(sorted(new, key=_age)[:most])
     if new:
         write_record([[file.path, file.size, file.modified] for file in new], kept)

@@ -31,17 +31,17 @@ from meshwright.pipeline.dataset.subscriptions import require_dataset
 from meshwright.pipeline.follow.events import apply_batch, latest_states
 from meshwright.pipeline.follow.folder import (
     BatchOutcome,
-    Progress,
+    Checkpoint,
     batch_name,
     choose_files,
     known_states,
     outcome_file,
+    read_checkpoint,
     read_outcome,
-    read_progress,
     release_files,
     remove_old,
+    write_checkpoint,
     write_lines,
-    write_progress,
     write_record,
     write_state,
 )
@@ -115,18 +115,18 @@ def follow(
     with one_writer(place):
         if not _is_ours(place, start):
             write_text(inside(place, "follow.json"), json.dumps(_header(start)) + "\n")
-        known = read_progress(place)
+        reached = read_checkpoint(place)
         while True:
-            files = choose_files(spark, source, place, known, max_files)
+            files = choose_files(spark, source, place, reached, max_files)
             if files:
-                known.seen.update(file.path for file in files)
+                reached.seen.update(file.path for file in files)
                 try:
                     with spark_errors():
-                        done = _run_batch(spark, files, known, place, reading, start, forget)
+                        done = _run_batch(spark, files, reached, place, reading, start, forget)
                 except (InputError, FormatError):
-                    release_files(place, known.number)
+                    release_files(place, reached.number)
                     raise
-                known.number += 1
+                reached.number += 1
                 if report is not None:
                     report(done)
             elif every is None:
@@ -150,7 +150,7 @@ def check_request(
         raise InputError(f"--every {every} is not possible: give a time above zero")
     folder = local_path(source)
     if folder is None:
-        file_system(os.fspath(source))  # an unknown kind of URL, or an address that is none
+        file_system(os.fspath(source))  # refuse unknown kinds of URLs and invalid addresses
     elif not Path(folder).is_dir():
         raise InputError(f"there is no folder {folder}: create it, then put files into it")
     if local_path(out) is None:
@@ -200,14 +200,14 @@ def _is_ours(place: str, start: str | Path | None) -> bool:
 def _run_batch(
     spark: SparkSession,
     files: Sequence[SourceFile],
-    known: Progress,
+    reached: Checkpoint,
     place: str,
     reading: Reading,
     start: str | Path | None,
     forget: float | None,
 ) -> BatchOutcome:
     """Process one batch and write its output; doing so again writes the same."""
-    number = known.number
+    number = reached.number
     before = read_outcome(place, number - 1) if number else None
     rows = read_rows(spark, files, reading).persist()
     try:
@@ -225,7 +225,7 @@ def _run_batch(
         if number - base >= DELTAS:
             whole = latest_states(states.unionByName(made.state), horizon)
             write_state(whole, inside(place, "state", f"base-{number:08}"))
-            write_progress(place, known)
+            write_checkpoint(place, reached)
             base = number
         done = BatchOutcome(
             batch=number,

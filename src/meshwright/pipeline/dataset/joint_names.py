@@ -1,7 +1,8 @@
 """Nodes and topics in one numbering, for samples: a name may belong to a node, a topic or both.
 
-Nodes keep their ids. Topics whose name is no node follow after them, in the order of their ids. `People` has
-all names in this process. `RemotePeople` leaves them on the executors, and asks for those of a few numbers.
+Nodes keep their ids. Topics whose name is not that of a node follow, in the order of their ids. `LocalNames`
+has all names in this process. `ClusterNames` leaves them on the executors, and asks for those of a few
+numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ OF_TOPIC = "share long, shared long, nodes binary"
 PAIRS = "topics binary, numbers binary"
 
 
-class Names(ABC):
+class JointNames(ABC):
     """Nodes and topics in one numbering."""
 
     nodes: int
@@ -93,7 +94,7 @@ class Names(ABC):
         return found
 
 
-class People(Names):
+class LocalNames(JointNames):
     """All names, in this process."""
 
     def __init__(self, names: Interest) -> None:
@@ -133,7 +134,7 @@ class People(Names):
         return self.interest.topic_names.take(pa.array(ids))
 
 
-class RemotePeople(Names):
+class ClusterNames(JointNames):
     """The names of a dataset on a cluster."""
 
     def __init__(self, spark: SparkSession | None, given: Subscriptions, *, match: bool) -> None:
