@@ -50,15 +50,17 @@ def test_all_formats_mean_the_same(tmp_path: Path, name: str, text: str) -> None
         ("i.csv", "broker,host,port\na,h,port\n", "from 1 to 65535"),
         ("i.csv", "broker,host,port\na,h,0\n", "from 1 to 65535"),
         ("i.csv", "broker,host,port\na,h,65536\n", "from 1 to 65535"),
-        ("i.csv", "broker,host,port\na,,1\n", "give a name or address"),
-        ("i.csv", "broker,host,port\na,a b,1\n", "give a name or address"),
+        ("i.csv", "broker,host,port\na,,1\n", "broker 'a': it has no field 'host'; correct it"),
+        ("i.csv", "broker,host,port\na,a b,1\n", "not a name or address"),
         ("i.csv", "broker,host,port\n,h,1\n", "line 2 has no broker"),
-        ("i.csv", "broker,host,port,tls\na,h,1,perhaps\n", "tls 'perhaps': give true or false"),
+        ("i.csv", "broker,host,port,tls\na,h,1,perhaps\n", "tls is 'perhaps', not true or false"),
         ("i.yaml", "- {broker: a, host: h, port: 1}\n- {host: h}\n", "record 2 has no broker"),
         ("i.yaml", "a: [", "not YAML"),
         ("i.yaml", "just text", "not an inventory"),
         ("i.yaml", "[1, 2]", "not an inventory"),
         ("i.txt", "", "does not end in"),
+        ("i.yaml", "a: {host: h, port: 1, tsl: true}", "unknown field 'tsl': did you mean 'tls'"),
+        ("i.csv", "broker,host,port,bridgeport\na,h,1,2\n", "did you mean 'bridge_port'"),
     ],
 )
 def test_mistakes_give_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -182,9 +184,9 @@ def test_ports_of_bridges_and_trust(tmp_path: Path) -> None:
     for row, message in (
         ("b,h,2,,,", "'a' and 'b' are both at h:2"),
         ("b,h,3,,3,", "has the same port twice"),
-        ("b,h,3,,x,", "has bridge_port 'x': give a whole number"),
-        ("b,h,3,,70000,", "has bridge_port 70000"),
-        ("b,h,3,,4,-1", "has trust '-1': give a whole number"),
+        ("b,h,3,,x,", "bridge_port is 'x', not a whole number from 1 to 65535"),
+        ("b,h,3,,70000,", "bridge_port is '70000', not a whole number from 1"),
+        ("b,h,3,,4,-1", "trust is '-1', not a whole number of 0 or more"),
     ):
         file.write_text(f"broker,host,port,tls,bridge_port,trust\na,h,1,yes,2,3\n{row}\n")
         with pytest.raises(InputError, match=message):
@@ -198,7 +200,8 @@ def test_hosts_cannot_carry_anything_else(tmp_path: Path, host: str) -> None:
     """A host goes into configuration lines, so it has letters, digits and a few signs only."""
     file = tmp_path / "brokers.yaml"
     file.write_text(json.dumps({"a": {"host": host, "port": 1}}))
-    with pytest.raises(InputError, match=r"record 1: broker 'a' has host .*: give a name or address"):
+    said = "host is .*, not a name or address" if host else "it has no field 'host'"
+    with pytest.raises(InputError, match=f"record 1: broker 'a': {said}"):
         read_inventory(file)
 
 

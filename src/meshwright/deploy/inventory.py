@@ -5,53 +5,48 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, Struct, structs
 
 from meshwright.brokers.processes import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 from meshwright.files.limits import check_inventory_size
+from meshwright.files.schema import END, Count, Line, parse_record
 
 COLUMNS = ("broker", "host", "port")
-OPTIONAL_COLUMNS = ("user", "password_file", "ca_file", "config")
-"""Columns for brokers that have a configuration of their own."""
-HOST = re.compile(r"[\w.:%-]+")
-"""What a host may be made of: names, addresses, and the zone of an IPv6 address."""
-BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
-"""Spellings of the column `tls`, in lower case."""
+BOOLEANS = {"yes": "true", "no": "false"}
+"""Further spellings of the column `tls`, in lower case."""
+Host: TypeAlias = Annotated[str, Meta(pattern=rf"^[\w.:%-]+{END}", description="a name or address")]
+Port: TypeAlias = Annotated[int, Meta(ge=1, le=65_535)]
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     """Where a broker listens."""
 
-    host: str
-    port: int
+    host: Host
+    port: Port
     tls: bool = False
-    bridge_port: int | None = None
+    bridge_port: Port | None = None
     """The port for bridges alone, used with a secret; without it, bridges share the port of clients."""
-    trust: int = 0
+    trust: Count = 0
     """How far the broker is trusted: of two brokers, the less trusted one dials."""
-    user: str | None = None
+    user: Line | None = None
     """For fragments: the user as whom bridges log in here."""
-    password_file: str | None = None
+    password_file: Line | None = None
     """For fragments: the file, on this machine, with the password of that user."""
-    ca_file: str | None = None
+    ca_file: Line | None = None
     """For fragments: the certificate, on the machines that dial this broker, that signs its own."""
-    config: str | None = None
+    config: Line | None = None
     """For fragments: the broker's own configuration, if it can be read here, to check it."""
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Endpoint:
-        """Return the endpoint that a record of the manifest states."""
-        return cls(**{field.name: record[field.name] for field in fields(cls) if field.name in record})
 
     def record(self) -> dict[str, Any]:
         """Return the endpoint as a record for the manifest: without what is not given."""
         required = ("host", "port", "tls")
-        return {name: value for name, value in vars(self).items() if value or name in required}
+        return {name: value for name, value in structs.asdict(self).items() if value or name in required}
 
     @property
     def address(self) -> str:
@@ -77,6 +72,17 @@ class Endpoint:
             return self.host if ip_address(self.host).is_loopback else None
         except ValueError:
             return None
+
+
+class BrokerRecord(Endpoint, frozen=True, kw_only=True):
+    """A broker in an inventory, or in a manifest."""
+
+    broker: Line
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it listens."""
+        return Endpoint(*(getattr(self, name) for name in Endpoint.__struct_fields__))
 
 
 @dataclass(frozen=True)
@@ -250,40 +256,21 @@ def _yaml_records(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
 
 def _parse_record(place: str, record: Mapping[str, Any], folder: Path) -> tuple[str, Endpoint]:
     """Return a record's broker and endpoint; `place` is where errors say it is."""
-    broker, host, port = (str(record.get(column) or "").strip() for column in COLUMNS)
-    if not broker:
+    given = {str(name): str(value).strip() for name, value in record.items() if value is not None}
+    given = {name: value for name, value in given.items() if value}
+    if "broker" not in given:
         raise InputError(f"{place} has no broker: give its name")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    if not HOST.fullmatch(host):
-        raise InputError(f"{place}: broker {broker!r} has host {host!r}: give a name or address")
-    if not port.isdecimal() or not 1 <= int(port) <= 65_535:
-        raise InputError(f"{place}: broker {broker!r} has port {port!r}: give a number from 1 to 65535")
-    tls = BOOLEANS.get("" if record.get("tls") is None else str(record["tls"]).strip().lower())
-    if tls is None:
-        raise InputError(f"{place}: broker {broker!r} has tls {record['tls']!r}: give true or false")
-    bridge_port, trust = (_whole_number(place, broker, record, name) for name in ("bridge_port", "trust"))
-    if bridge_port is not None and not 1 <= bridge_port <= 65_535:
-        raise InputError(
-            f"{place}: broker {broker!r} has bridge_port {bridge_port}: give one from 1 to 65535"
-        )
-    if bridge_port == int(port):
-        raise InputError(f"{place}: broker {broker!r} has the same port twice: give bridges their own")
-    more = {name: str(record.get(name) or "").strip() or None for name in OPTIONAL_COLUMNS}
-    for name, value in more.items():
-        if value is not None and any(ord(letter) < 32 for letter in value):
-            raise InputError(f"{place}: broker {broker!r} has a {name} with control characters: correct it")
+    if "host" in given:
+        given["host"] = re.sub(r"^\[(.*)\]$", r"\1", given["host"])
+    if "tls" in given:
+        given["tls"] = BOOLEANS.get(given["tls"].lower(), given["tls"])
     for name in ("password_file", "config"):
-        if more[name] is not None:
-            more[name] = str(folder / str(more[name]))
-    return broker, Endpoint(host, int(port), tls, bridge_port, trust or 0, **more)
-
-
-def _whole_number(place: str, broker: str, record: Mapping[str, Any], name: str) -> int | None:
-    """Return an optional whole number of a record."""
-    text = str(record.get(name) if record.get(name) is not None else "").strip()
-    if not text:
-        return None
-    if not text.isdecimal():
-        raise InputError(f"{place}: broker {broker!r} has {name} {text!r}: give a whole number")
-    return int(text)
+        if name in given:
+            given[name] = str(folder / given[name])
+    try:
+        read = parse_record(given, BrokerRecord, lax=True)
+    except ValueError as error:
+        raise InputError(f"{place}: broker {given['broker']!r}: {error}; correct it") from error
+    if read.bridge_port == read.port:
+        raise InputError(f"{place}: broker {read.broker!r} has the same port twice: give bridges their own")
+    return read.broker, read.endpoint

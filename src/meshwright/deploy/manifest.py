@@ -3,30 +3,71 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec import Struct
 
-from meshwright.deploy.inventory import Endpoint, Inventory, moved_brokers
-from meshwright.deploy.rollout import Rollout
+from meshwright.deploy.inventory import BrokerRecord, Inventory, moved_brokers
+from meshwright.deploy.rollout import Rollout, RolloutRecord
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import DEFAULT_TARGET, TARGETS
 from meshwright.deploy.wiring import Wiring, folder_of
-from meshwright.errors import FormatError
+from meshwright.errors import FormatError, InputError
 from meshwright.files.folder_change import LOCK, complete
-from meshwright.files.header import FEDERATION, damaged, header_text, read_header
+from meshwright.files.header import FEDERATION, check_header, damaged, header_text, read_header
 from meshwright.files.locks import locked
+from meshwright.files.schema import Digest
 
 if TYPE_CHECKING:
     from meshwright.deploy.wiring import Bridges
 
 FIRST_WITH_FILES = 2
 """The first schema whose manifest lists the files that are ours."""
+
+
+class ListedBroker(BrokerRecord, frozen=True, kw_only=True):
+    """A broker in the manifest."""
+
+    folder: str | None = None
+
+
+class BridgeRecord(Struct, forbid_unknown_fields=True):
+    """A bridge in the manifest: its topics, each with its direction."""
+
+    dialler: str
+    listener: str
+    topics: dict[str, str]
+
+
+class FormerBridge(Struct, forbid_unknown_fields=True):
+    """The topics that a durable bridge no longer carries."""
+
+    dialler: str
+    listener: str
+    topics: tuple[str, ...]
+
+
+class FederationHeader(Struct, forbid_unknown_fields=True):
+    """The contents of `federation.json`."""
+
+    format: str
+    schema: int
+    profile: str
+    version: str
+    """The version of the brokers' program; in the file, the field has the name of the target."""
+    secret_fingerprint: str | None
+    brokers: tuple[ListedBroker, ...]
+    bridges: tuple[BridgeRecord, ...]
+    files: dict[str, Digest]
+    fragment: bool = False
+    identity: str | None = None
+    taken_off: tuple[FormerBridge, ...] = ()
+    gone: tuple[BrokerRecord, ...] = ()
+    rollout: RolloutRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -122,31 +163,35 @@ def read_federation(path: str | Path) -> DeployedFederation:
             f"{folder} was written by an earlier version, which did not record its files: "
             "export to a new folder, and move your own files there"
         )
+    # The version of the brokers' program is listed under its name.
+    target = next((name for name in TARGETS if name in content), DEFAULT_TARGET)
+    stated = check_header(
+        folder / FEDERATION.file,
+        {"version" if name == target else name: value for name, value in content.items()},
+        FederationHeader,
+    )
     try:
-        order = tuple(record["broker"] for record in content["brokers"])
-        records = (*content["brokers"], *content.get("gone", ()))
-        endpoints = {record["broker"]: Endpoint.from_record(record) for record in records}
+        endpoints = {record.broker: record.endpoint for record in (*stated.brokers, *stated.gone)}
+        order = tuple(record.broker for record in stated.brokers)
         Inventory({broker: endpoints[broker] for broker in order})  # no two share an address
-        inventory = Inventory.during_change(endpoints)
-        former_topics = {
-            (bridge["dialler"], bridge["listener"]): tuple(bridge["topics"])
-            for bridge in content.get("taken_off", [])
-        }
-        wiring = Wiring(order, _read_bridges(content["bridges"]), former_topics)
-        target = next((name for name in TARGETS if name in content), DEFAULT_TARGET)
+        wiring = Wiring(
+            order,
+            {(bridge.dialler, bridge.listener): bridge.topics for bridge in stated.bridges},
+            {(former.dialler, former.listener): former.topics for former in stated.taken_off},
+        )
         settings = BrokerSettings(
-            content["profile"],
-            content[target],
-            identity=content.get("identity"),
-            fragment=bool(content.get("fragment")),
-            fingerprint=content["secret_fingerprint"],
+            stated.profile,
+            stated.version,
+            identity=stated.identity,
+            fragment=stated.fragment,
+            fingerprint=stated.secret_fingerprint,
             target=target,
         )
-        rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
-        files = {_inner_path(name): _sha256(known) for name, known in content["files"].items()}
-        return DeployedFederation(wiring, inventory, settings, files, rollout)
-    except (KeyError, TypeError, AttributeError, ValueError, msgspec.ValidationError) as error:
-        raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
+        rollout = None if stated.rollout is None else stated.rollout.rollout
+    except InputError as error:
+        raise damaged(folder / FEDERATION.file, str(error)) from error
+    files = {_inner_path(folder, name): known for name, known in stated.files.items()}
+    return DeployedFederation(wiring, Inventory.during_change(endpoints), settings, files, rollout)
 
 
 def exported_addresses(folders: Iterable[str | Path]) -> dict[str, tuple[str, int]]:
@@ -161,17 +206,11 @@ def exported_addresses(folders: Iterable[str | Path]) -> dict[str, tuple[str, in
     return found
 
 
-def _inner_path(name: str) -> str:
+def _inner_path(folder: Path, name: str) -> str:
     """Return a path that the manifest lists; it must stay inside the folder."""
     if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
-        raise ValueError(f"{name!r} is not a file inside the folder")
+        raise damaged(folder / FEDERATION.file, f"{name!r} is not a file inside the folder")
     return name
-
-
-def _sha256(known: str) -> str:
-    if not re.fullmatch("[0-9a-f]{64}", known):
-        raise ValueError(f"{known!r} is not the digest of a file")
-    return known
 
 
 def manifest_text(deployed: DeployedFederation) -> str:
@@ -211,7 +250,3 @@ def _bridge_records(bridges: Bridges) -> list[dict[str, Any]]:
         {"dialler": dialler, "listener": listener, "topics": dict(topics)}
         for (dialler, listener), topics in bridges.items()
     ]
-
-
-def _read_bridges(records: Iterable[Mapping[str, Any]]) -> Bridges:
-    return {(bridge["dialler"], bridge["listener"]): dict(bridge["topics"]) for bridge in records}

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from meshwright.deploy.delta import Delta, Step
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.targets import RELOAD, START, STOP
 from meshwright.deploy.wiring import Wiring
+from meshwright.files.schema import Count
 
 if TYPE_CHECKING:
     from meshwright.deploy.settings import BrokerSettings
@@ -67,12 +68,19 @@ class Rollout:
             "waves": msgspec.to_builtins(self.waves),
         }
 
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Rollout:
-        """Return the rollout that a record states."""
-        endpoints = {name: Endpoint.from_record(fields) for name, fields in record["brokers"].items()}
-        waves = msgspec.convert(record["waves"], tuple[tuple[Step, ...], ...])
-        return cls(str(record["target"]), Inventory(endpoints), waves, int(record["done"]))
+
+class RolloutRecord(Struct, forbid_unknown_fields=True):
+    """A rollout in the manifest."""
+
+    target: str
+    done: Count
+    brokers: dict[str, Endpoint]
+    waves: tuple[tuple[Step, ...], ...]
+
+    @property
+    def rollout(self) -> Rollout:
+        """The rollout itself."""
+        return Rollout(self.target, Inventory(self.brokers), self.waves, self.done)
 
 
 def target_digest(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> str:

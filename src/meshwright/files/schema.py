@@ -19,7 +19,14 @@ LARGEST = 2**63
 """Every figure in a file is below this; NaN and infinity are not."""
 Figure: TypeAlias = Annotated[float, Meta(ge=0, lt=LARGEST)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
-Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="SHA-256, hexadecimal")]
+END = r"(?![\s\S])"
+"""The end of a text, in patterns of Python and JSON schemas; `$` also stands before a last line end."""
+Digest: TypeAlias = Annotated[
+    str, Meta(pattern=f"^[0-9a-f]{{64}}{END}", description="a SHA-256 digest in hexadecimal")
+]
+Line: TypeAlias = Annotated[
+    str, Meta(pattern=rf"^[^\x00-\x1f]*{END}", description="a text without control characters")
+]
 
 WORDS = {
     int: "a whole number", float: "a number", str: "a text", bool: "true or false", list: "a list",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as mqtt
 import pytest
+from msgspec import structs
 from paho.mqtt.enums import CallbackAPIVersion
 
 from brokers import PROGRAM, unused_ports
@@ -345,4 +345,4 @@ def test_trust_decides_who_dials() -> None:
     """The less trusted end of each link dials."""
     order = sorted(TREES.brokers, key={"a": 0, "b": -2, "c": -1}.__getitem__)
     assert set(wire(TREES, order).bridges) == {("a", "b"), ("a", "c")}
-    assert replace(Endpoint("h", 1), trust=2).record()["trust"] == 2
+    assert structs.replace(Endpoint("h", 1), trust=2).record()["trust"] == 2

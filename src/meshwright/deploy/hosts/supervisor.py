@@ -25,6 +25,7 @@ from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import read_named_trees
 from meshwright.deploy.passwords import read_secret
 from meshwright.errors import MeshwrightError
+from meshwright.files.schema import parse_record
 
 if TYPE_CHECKING:
     from meshwright.brokers.processes import Brokers
@@ -131,7 +132,7 @@ def _apply_request(
     changing = federation
     try:
         trees = read_named_trees(request["plan"], allow_relays=request["relays"])
-        places = {broker: Endpoint.from_record(fields) for broker, fields in request["places"].items()}
+        places = {broker: parse_record(fields, Endpoint) for broker, fields in request["places"].items()}
         known = federation.settings
         settings = replace(
             known,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from meshwright.deploy import BrokerSettings, Inventory, NamedTrees, TopicTree, wire
 from meshwright.deploy.targets.mosquitto.fragments import (
@@ -32,7 +32,7 @@ def test_passwords_are_one_line(tmp_path: Path) -> None:
     endpoint = Inventory.on_loopback("a").endpoints["a"]
     assert remote_password(endpoint) == []
     file = tmp_path / "word"
-    secured = replace(endpoint, password_file=str(file))
+    secured = structs.replace(endpoint, password_file=str(file))
     with pytest.raises(
         InputError, match=f"cannot read the password file {file} of .*: correct the inventory"
     ):
@@ -68,7 +68,7 @@ def test_users_have_access_lines() -> None:
     """A user of bridges may do what all bridges that dial the broker do, and the text lists it."""
     broker = dialled()
     endpoints = dict(Inventory.on_loopback("abc").endpoints)
-    endpoints[broker] = replace(endpoints[broker], user="bridges", tls=True)
+    endpoints[broker] = structs.replace(endpoints[broker], user="bridges", tls=True)
     inventory = Inventory(endpoints)
     assert access_lines(WIRING, broker) == ["topic readwrite x"]
     [_, listener, user] = check_existing(WIRING, inventory, PLAIN)[broker]
@@ -83,7 +83,7 @@ def test_configurations_are_checked(tmp_path: Path) -> None:
     """What a configuration lacks is named; one that has all of it is checked, one that is not here is not."""
     broker, file, words = dialled(), tmp_path / "own.conf", tmp_path / "words"
     endpoints = dict(Inventory.on_loopback("abc").endpoints)
-    endpoints[broker] = replace(endpoints[broker], user="bridges", config=str(file))
+    endpoints[broker] = structs.replace(endpoints[broker], user="bridges", config=str(file))
     inventory, port = Inventory(endpoints), endpoints[broker].port
     ours = client_id(broker, next(iter(WIRING.dialled_by(broker))))
 
