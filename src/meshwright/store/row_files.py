@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,6 @@ from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
 """The operations of events, in lower case, and whether each is an unsubscribe."""
-FORMATS: Mapping[str, tuple[str, ...]] = {
-    "csv": (".csv", ".tsv"),
-    "jsonl": (".jsonl", ".ndjson"),
-    "parquet": (".parquet",),
-}
-"""The formats of rows with named columns, each with its file extensions."""
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 """The extensions of small tables, such as costs and bridges."""
 DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}

@@ -8,20 +8,21 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, first_five
-from meshwright.store import row_files
 
 if TYPE_CHECKING:
     from meshwright.pipeline.readers.sources import SourceFile
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
-    **row_files.FORMATS,
+    "csv": (".csv", ".tsv"),
+    "jsonl": (".jsonl", ".ndjson"),
+    "parquet": (".parquet",),
     "edges": (".txt", ".edges", ".el"),
     "mosquitto-log": (".log",),
     "nats-connz": (),
     "emqx": (),
 }
 """The formats, each with its file extensions (before `.gz` or `.bz2`)."""
-ROW_FORMATS = tuple(row_files.FORMATS)
+ROW_FORMATS = ("csv", "jsonl", "parquet")
 """Formats whose rows have named columns."""
 UNREADABLE_PACKING = re.compile(r"\.(zst|zstd|xz|lzma|deflate|lz4|snappy|zip|7z|z)$", re.IGNORECASE)
 """Extensions of compressions that are not supported."""
@@ -66,7 +67,10 @@ class Reading:
             return
         if self.format not in (*FORMATS, TABLE):
             raise InputError(f"no format {self.format!r}: choose one of {', '.join(FORMATS)}")
-        row_files.check_delimiter(self.delimiter)
+        if self.delimiter is not None:
+            from meshwright.store.row_files import check_delimiter
+
+            check_delimiter(self.delimiter)
         if self.quoted_newlines and self.format != "csv":
             raise InputError(f"--quoted-newlines applies to csv only: leave it out for {self.format}")
         if self.both_ways and self.format != "edges":
