@@ -21,7 +21,7 @@ import terminal
 from connect_service import service
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
 from meshwright.pipeline.session.cluster import check_version, connect
-from meshwright.pipeline.session.failures import translate_error
+from meshwright.pipeline.session.jobs import translate_error
 from meshwright.pipeline.session.start import session
 from meshwright.store.datasets import write_dataset
 from meshwright.workloads import unif

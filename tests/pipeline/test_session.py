@@ -18,7 +18,7 @@ import pytest
 from meshwright.errors import ClusterError, FormatError, InputError, MissingDependencyError
 from meshwright.pipeline.session import java
 from meshwright.pipeline.session.cluster import _addresses, check_master, check_reachable, check_workers
-from meshwright.pipeline.session.failures import translate_error
+from meshwright.pipeline.session.jobs import translate_error
 from meshwright.pipeline.session.start import _defaults, session
 from standalone import standalone
 
@@ -274,7 +274,7 @@ def test_a_java_that_ends_during_a_job_gives_one_line() -> None:
     program = (
         "import os, signal\n"
         "from meshwright.pipeline.dataflow import numbers\n"
-        "from meshwright.pipeline.session.failures import spark_errors\n"
+        "from meshwright.pipeline.session.jobs import spark_errors\n"
         "from meshwright.pipeline.session.start import session\n"
         "spark = session('local[1]')\n"
         "kept = numbers(spark, 1).map(lambda batches: batches, 'id long').keep()\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from meshwright.pipeline.readers.sources import SourceFile, compressed_sizes
-from meshwright.pipeline.session.stages import share_read
+from meshwright.pipeline.session.jobs import share_read
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what processes have read")
 

@@ -47,7 +47,7 @@ def profile_sources(
     """
     from meshwright.pipeline.dataset.profile import profile
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
-    from meshwright.pipeline.session.stages import report_stages
+    from meshwright.pipeline.session.jobs import report_stages
     from meshwright.report.charts import ccdf_chart
     from meshwright.report.sheet import check_chart
 

@@ -57,7 +57,7 @@ def sample_source(
     from meshwright.names import guess_topic_kind
     from meshwright.pipeline.dataset.sample import sample
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
-    from meshwright.pipeline.session.stages import report_stages
+    from meshwright.pipeline.session.jobs import report_stages
     from meshwright.store.datasets import read_topic_kind, write_dataset
 
     check_target(out, "dataset")

@@ -28,7 +28,7 @@ from meshwright.pipeline.dataset.name_ids import (
     read_named,
 )
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
-from meshwright.pipeline.session.cluster import tasks_at_once
+from meshwright.pipeline.session.jobs import tasks_at_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from meshwright.formatting import counted, percentage
 from meshwright.interest import Interest
 from meshwright.pipeline.dataflow import make_batch
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
-from meshwright.pipeline.session.failures import spark_errors
+from meshwright.pipeline.session.jobs import spark_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -37,9 +37,7 @@ from meshwright.pipeline.readers.sources import (
     megabytes,
     share_bytes,
 )
-from meshwright.pipeline.session.cluster import tasks_at_once
-from meshwright.pipeline.session.failures import spark_errors
-from meshwright.pipeline.session.stages import report_stages
+from meshwright.pipeline.session.jobs import report_stages, spark_errors, tasks_at_once
 from meshwright.store.traffic import Traffic, read_traffic
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from meshwright.interest import Interest
 from meshwright.pipeline.dataflow import Flow, make_batch
 from meshwright.pipeline.dataset.joint_names import ClusterNames, JointNames, LocalNames
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
-from meshwright.pipeline.session.failures import spark_errors
+from meshwright.pipeline.session.jobs import spark_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -25,7 +25,7 @@ from meshwright.files.urls import files_in, inside, local_path
 from meshwright.pipeline.dataflow import arrow_schema
 from meshwright.pipeline.follow.events import FIRST, STAMP, STATE
 from meshwright.pipeline.readers.sources import SourceFile, list_files
-from meshwright.pipeline.session.cluster import tasks_at_once
+from meshwright.pipeline.session.jobs import tasks_at_once
 from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:

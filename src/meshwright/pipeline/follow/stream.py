@@ -47,7 +47,7 @@ from meshwright.pipeline.follow.folder import (
 )
 from meshwright.pipeline.follow.row_frames import quarantine_frame, read_rows
 from meshwright.pipeline.readers.formats import ROW_FORMATS, Reading
-from meshwright.pipeline.session.failures import spark_errors
+from meshwright.pipeline.session.jobs import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

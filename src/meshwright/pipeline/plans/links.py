@@ -21,7 +21,7 @@ from meshwright.pipeline.dataflow import Flow, make_batch, numbers, send
 from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_names
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
-from meshwright.pipeline.session.cluster import tasks_at_once
+from meshwright.pipeline.session.jobs import tasks_at_once
 from meshwright.store.plan_parts import EDGES, EDGES_FILE
 from meshwright.store.tables import open_parquet
 

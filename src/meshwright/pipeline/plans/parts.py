@@ -17,8 +17,7 @@ from meshwright.interest import Interest, unchecked_interest
 from meshwright.jit.announce import working_seconds
 from meshwright.pipeline.dataflow import make_batch, send
 from meshwright.pipeline.plans.divide import Loss, Part, divide, loss, solve
-from meshwright.pipeline.session.failures import spark_errors
-from meshwright.pipeline.session.stages import report_stages
+from meshwright.pipeline.session.jobs import report_stages, spark_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

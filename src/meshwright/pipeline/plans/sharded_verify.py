@@ -24,9 +24,7 @@ from meshwright.pipeline.dataset.relation import cell_array, rows_by
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.pipeline.dataset.write import id_ranges
 from meshwright.pipeline.plans.links import Links, count_degrees, read_links, send_links
-from meshwright.pipeline.session.cluster import tasks_at_once
-from meshwright.pipeline.session.failures import spark_errors
-from meshwright.pipeline.session.stages import report_stages
+from meshwright.pipeline.session.jobs import report_stages, spark_errors, tasks_at_once
 from meshwright.store.interest_files import load_interest
 from meshwright.store.plan_check import read_claims, rederive_groups
 from meshwright.store.plans import open_plan

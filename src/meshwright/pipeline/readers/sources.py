@@ -31,7 +31,7 @@ from meshwright.files.urls import (
     two_slashes,
     why_unreachable,
 )
-from meshwright.pipeline.session.failures import spark_errors
+from meshwright.pipeline.session.jobs import spark_errors
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -98,7 +98,7 @@ def list_files(
 
 def _list(spark: SparkSession | None, sources: Sequence[str], *, literal: bool = False) -> list[SourceFile]:
     """List files here, or on the service that will read them."""
-    from meshwright.pipeline.session.cluster import through_connect
+    from meshwright.pipeline.session.jobs import through_connect
 
     if spark is None or not through_connect(spark):
         return sorted(set(_find_all(sources, literal)))

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
-from meshwright.pipeline.session import failures
+from meshwright.pipeline.session.jobs import through_connect, translate_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,25 +90,6 @@ def _addresses(master: str) -> list[tuple[str, int]]:
     return found
 
 
-def through_connect(spark: SparkSession) -> bool:
-    """Return whether a session runs through Spark Connect."""
-    return type(spark).__module__.startswith("pyspark.sql.connect")
-
-
-def tasks_at_once(spark: SparkSession | None) -> int:
-    """Return how many tasks the cluster runs at once, as far as it says; one without a cluster."""
-    if spark is None:
-        return 1
-    from pyspark.sql import functions
-
-    if not through_connect(spark):
-        return int(spark.sparkContext.defaultParallelism)
-    # A Spark Connect service does not say, but it cuts a range into that many partitions by default.
-    numbered = spark.range(1024).select(functions.spark_partition_id().alias("partition"))
-    [row] = numbered.agg(functions.max("partition")).collect()
-    return int(row[0]) + 1
-
-
 def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
     """Check that the workers accept tasks and that their Python can run Meshwright.
 
@@ -129,7 +110,7 @@ def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
     if isinstance(answers[0], Exception):
         why = str(answers[0])
         if UNSUITABLE.search(why) is None:
-            raise failures.translate_error(answers[0]) from answers[0]
+            raise translate_error(answers[0]) from answers[0]
         ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
         where = ", where the service is started," if through_connect(spark) else ""
         raise ClusterError(
@@ -196,7 +177,7 @@ def connect(
                 f"the address {address(master)}, including its options, is invalid: give sc://host:15002, "
                 "or sc://host:15002/;token=…"
             ) from error
-        raise failures.translate_error(error) from error
+        raise translate_error(error) from error
     check_workers(opened)
     return opened
 
