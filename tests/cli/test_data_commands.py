@@ -128,23 +128,6 @@ def test_follow_reports_batches_and_their_sums(tmp_path: Path, monkeypatch: pyte
     assert "create it" in meshwright("follow", tmp_path / "none", "--out", tmp_path / "out").complaint
 
 
-def test_spark_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """--conf KEY=VALUE reaches the session, with any = in the value; anything else is refused."""
-    monkeypatch.undo()
-    found: list[Any] = []
-    monkeypatch.setattr(
-        "meshwright.pipeline.session.start.session", lambda *given, **more: found.append((given, more))
-    )
-    from meshwright.actions.spark import SparkOptions
-    from meshwright.errors import InputError
-
-    SparkOptions("local[2]", ["a=b=c", "d="]).open()
-    assert found == [(("local[2]",), {"conf": {"a": "b=c", "d": ""}, "connect_timeout": 30.0})]
-    for wrong in ("a", "=b", ""):
-        with pytest.raises(InputError, match="is not KEY=VALUE"):
-            SparkOptions(conf=[wrong]).open()
-
-
 SILENT = "1 of those found subscribes to nothing and is a topic only"
 
 

@@ -58,7 +58,10 @@ def test_a_right_record_is_read() -> None:
             {"by_name": {"x": {"size": 1, "kind": "odd"}}},
             "by_name['x'].kind is 'odd', not 'round' or 'flat'",
         ),
-        ({"digests": {"a": "f" * 64, "b": "short"}}, "digests['b'] is 'short', not a SHA-256 digest in hexadecimal"),
+        (
+            {"digests": {"a": "f" * 64, "b": "short"}},
+            "digests['b'] is 'short', not a SHA-256 digest in hexadecimal",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_phrase(change: dict[str, Any], said: str) -> None:

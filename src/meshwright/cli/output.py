@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from meshwright.formatting import escape
 
 if TYPE_CHECKING:
@@ -71,17 +69,3 @@ def notes(lines: Iterable[str]) -> None:
     """Print the notes of a result to stderr."""
     for line in lines:
         note(line)
-
-
-def end_if_empty(
-    source: str, subscriptions: int, *, json: bool, hint: str = "name one that has some"
-) -> None:
-    """End the command with exit code 1 if a source has no subscriptions: there is nothing to answer."""
-    from meshwright.cli.exit_codes import ANSWER_IS_NO
-
-    if subscriptions:
-        return
-    note(f"{source} has no subscriptions: {hint}")
-    if json:
-        answer_json({"source": source, "subscriptions": 0})
-    raise typer.Exit(ANSWER_IS_NO)
