@@ -14,8 +14,6 @@ them. To add one, write `KEY.py` and list it in `paper.KEYS`. It has four parts:
 ```python
 def degree_cell(case: Case) -> list[Row]:
     """Measure one design of one workload."""
-    import meshwright as mw
-
     interest = mw.workloads.zipf(case["nodes"], 100, size=10, seed=case.seed)
     plan = mw.design(interest, case["design"])
     return [{"average_degree": plan.figures["average_degree"]}]
@@ -61,7 +59,8 @@ Rules for authors:
 - A paper that needs more than 300 lines is a package: `KEY/__init__.py` with the `PAPER`.
 - Raise a figure's `version` when its cells compute something else: old results are then computed again.
 - Our own designs and bounds go into the same figure, in cells of their own, drawn with `ours=True`.
-- Import numpy, meshwright rooms and the like inside functions: `meshwright --help` loads these files' data.
+- Reach our rooms through `import meshwright as mw`, which loads them when they are used. Import scipy, pyarrow
+  and the like inside functions: `meshwright reproduce list` loads these files.
 - A cell that needs a real graph names it in `Figure.graphs` and calls `case.graph(name)`: an `Interest`, or
   None without `--graph`.
 '''

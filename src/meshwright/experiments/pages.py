@@ -14,17 +14,14 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import meshwright as mw
 from meshwright.experiments.checks import VERDICTS, Check
+from meshwright.experiments.paper import Case, Figure, Paper, Value
 from meshwright.files.atomic import new_file
 from meshwright.formatting import counted, duration
 from meshwright.formatting.escape import html as escape
 from meshwright.report.page import badge, definitions, html_page
-
-if TYPE_CHECKING:
-    from meshwright.experiments.paper import Case, Figure, Paper, Value
-    from meshwright.interest import Interest
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ PUBLIC_GRAPHS = {
 """Public graphs by their fingerprint, which names them whatever their file is called."""
 
 
-def describe_graph(name: str, graph: Interest) -> str:
+def describe_graph(name: str, graph: mw.Interest) -> str:
     """Return the name of a graph, its size, and which public graph it is, if it is one that we know."""
     known = PUBLIC_GRAPHS.get(graph.fingerprint)
     size = (

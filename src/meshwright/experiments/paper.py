@@ -8,15 +8,12 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import meshwright as mw
 from meshwright.errors import InputError
-
-if TYPE_CHECKING:
-    from meshwright.experiments.checks import Claims
-    from meshwright.experiments.results import Results, Row
-    from meshwright.interest import Interest
-
+from meshwright.experiments.checks import Claims
+from meshwright.experiments.results import Results, Row
 
 Value: TypeAlias = int | float | str | bool
 
@@ -27,13 +24,13 @@ class Case:
 
     parameters: Mapping[str, Value]
     seed: int
-    graphs: Mapping[str, Interest] = field(default_factory=dict)
+    graphs: Mapping[str, mw.Interest] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         """Return a parameter."""
         return self.parameters[name]
 
-    def graph(self, name: str) -> Interest | None:
+    def graph(self, name: str) -> mw.Interest | None:
         """Return a graph given by the user, or None if there is none of this name."""
         return self.graphs.get(name)
 

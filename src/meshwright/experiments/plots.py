@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from meshwright.experiments.paper import Figure
 from meshwright.experiments.results import Results, Spread
 from meshwright.report.sheet import COLOURS as ALL_COLOURS
 from meshwright.report.sheet import DASHES as ALL_DASHES
 from meshwright.report.sheet import check_matplotlib, sheet
-
-if TYPE_CHECKING:
-    from meshwright.experiments.paper import Figure
 
 __all__ = ["bars", "check_matplotlib", "curve", "draw", "finish", "level", "paper_line", "paper_points"]
 

@@ -17,8 +17,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+import meshwright as mw
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.experiments.checks import VERDICTS, Check, Claims
 from meshwright.experiments.pages import (
@@ -44,11 +45,7 @@ from meshwright.experiments.results import (
 )
 from meshwright.files.atomic import check_free, check_place, new_file, writing
 from meshwright.files.header import Kind, write_header
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
-    from meshwright.progress import Progress
-
+from meshwright.progress import Progress
 
 REPRODUCTION = Kind("reproduction", "reproduction.json", 1)
 
@@ -149,7 +146,7 @@ def reproduce(
     return made
 
 
-def load_graphs(graphs: Mapping[str, Any]) -> dict[str, Interest]:
+def load_graphs(graphs: Mapping[str, Any]) -> dict[str, mw.Interest]:
     """Load graphs by name, before any cell runs; errors name the graph."""
     from meshwright.store.interest_files import load_interest
 
@@ -182,7 +179,7 @@ def _run(
     cells: Sequence[Cell],
     missing: Sequence[Cell],
     finished: dict[Path, Finished],
-    graphs: Mapping[str, Interest],
+    graphs: Mapping[str, mw.Interest],
     jobs: int,
     progress: Progress | None,
 ) -> None:
@@ -245,7 +242,7 @@ Computed: TypeAlias = tuple["Cell", list[Row], float]
 """A cell, its rows, and the CPU seconds that it took."""
 
 
-def compute(missing: Sequence[Cell], graphs: Mapping[str, Interest], jobs: int) -> Iterator[Computed]:
+def compute(missing: Sequence[Cell], graphs: Mapping[str, mw.Interest], jobs: int) -> Iterator[Computed]:
     """Compute cells and yield each as soon as it is finished, at most `jobs` at a time.
 
     One job, or little work, stays in this process. If the caller stops early, or a cell raises, the cells at
@@ -275,7 +272,7 @@ def measured(compute_rows: Callable[[Case], list[Row]], case: Case) -> tuple[lis
     return rows, time.process_time() - began
 
 
-def _task(cell: Cell, graphs: Mapping[str, Interest]) -> tuple[Callable[[Case], list[Row]], Case]:
+def _task(cell: Cell, graphs: Mapping[str, mw.Interest]) -> tuple[Callable[[Case], list[Row]], Case]:
     """Return what computes a cell, and its case with only those graphs that its figure uses."""
     assert cell.figure.cell is not None
     used = {name: graph for name, graph in graphs.items() if name in cell.figure.graphs}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.checks import Claims, below, describe_change, near
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread
-
-if TYPE_CHECKING:
-    from meshwright.content import ContentPlan, Workload
-
 
 LETTER = {
     "packing": "greedy packing",
@@ -36,11 +33,9 @@ ONE_CHANNEL = 0.0
 """The length that stands for: every user subscribes to one channel."""
 
 
-def draw_workload(case: Case) -> Workload:
+def draw_workload(case: Case) -> mw.content.Workload:
     """Draw a network of a case: one broker for every 100 users, 100 channels."""
-    from meshwright import content
-
-    return content.synthetic(
+    return mw.content.synthetic(
         case["users"],
         model=case["model"],
         length=case["length"] or None,
@@ -49,14 +44,12 @@ def draw_workload(case: Case) -> Workload:
     )
 
 
-def run(workload: Workload, name: str, *, seed: int, steps: int = 0) -> ContentPlan:
+def run(workload: mw.content.Workload, name: str, *, seed: int, steps: int = 0) -> mw.content.ContentPlan:
     """Run an algorithm of `TITLES`; descent looks at `steps` users and channels."""
-    from meshwright import content
-
     algorithm, options = OPTIONS.get(name, (name, {}))
     if name == "descent":
         options = {"steps": steps}
-    return content.assign(workload, algorithm, seed=seed, **options)
+    return mw.content.assign(workload, algorithm, seed=seed, **options)
 
 
 def cost_cell(case: Case) -> list[Row]:

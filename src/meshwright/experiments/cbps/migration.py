@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.cbps.cost_reduction import run
 from meshwright.experiments.checks import Claims
 from meshwright.experiments.paper import Case, Figure, grid
@@ -13,11 +14,10 @@ from meshwright.experiments.results import Results, Row, Spread
 
 def migration_cell(case: Case) -> list[Row]:
     """Let brokers move users from a random assignment while publications flow, and check every delivery."""
-    from meshwright import content
     from meshwright.content.migration.run import migrate
     from meshwright.content.migration.terms import CrashAt, Terms
 
-    workload = content.synthetic(case["users"], case["brokers"], case["channels"], seed=case.seed)
+    workload = mw.content.synthetic(case["users"], case["brokers"], case["channels"], seed=case.seed)
     plans = {
         name: run(workload, name, seed=case.seed, steps=5000)
         for name in ("random", "packing", "steiner-literal", "steiner", "descent")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import meshwright as mw
+from meshwright.arrays import Floats
 from meshwright.experiments.checks import Claims
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import bars
 from meshwright.experiments.results import Results, Row
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Floats
 
 TRIPLES = 1000
 """How many sets of three brokers are drawn on each network."""
@@ -19,15 +20,11 @@ TRIPLES = 1000
 
 def tree_cell(case: Case) -> list[Row]:
     """Compare, for sets of three brokers, their spanning tree with the best tree over one broker more."""
-    import numpy as np
-
-    from meshwright import content
-
     if case["network"] == "hub":
         core = hub_distances()
         sets = [(0, 1, 2)]
     else:
-        core = content.synthetic(200, case["brokers"], 5, model=case["network"], seed=case.seed).core
+        core = mw.content.synthetic(200, case["brokers"], 5, model=case["network"], seed=case.seed).core
         draw = np.random.default_rng(case.seed)
         sets = [tuple(draw.choice(len(core), 3, replace=False).tolist()) for _ in range(TRIPLES)]
     excess = np.array([spanning_tree(core, one) / steiner_tree(core, one) - 1 for one in sets])
@@ -36,8 +33,6 @@ def tree_cell(case: Case) -> list[Row]:
 
 def hub_distances() -> Floats:
     """Return the distances of three brokers, 2 from each other, around a hub that is 1 from each."""
-    import numpy as np
-
     core = np.full((4, 4), 2.0)
     core[3], core[:, 3] = 1.0, 1.0
     np.fill_diagonal(core, 0.0)

@@ -6,16 +6,15 @@ import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.cbps.cost_reduction import ONE_CHANNEL, TITLES, draw_workload, run
 from meshwright.experiments.checks import Claims, near
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import bars
 from meshwright.experiments.results import Results, Row, Spread
-
-if TYPE_CHECKING:
-    from meshwright.content import ContentPlan
+from meshwright.jit.announce import working_seconds
 
 PAPER_SECONDS = {"random": 0.9, "packing": 91.445, "clustering-sum": 100.235, "steiner-literal": 179.654}
 """Table I, in the order of the paper: C++ without optimisation."""
@@ -42,13 +41,10 @@ def time_cell(case: Case) -> list[Row]:
     return rows
 
 
-def _routing_seconds(plan: ContentPlan) -> float:
+def _routing_seconds(plan: mw.content.ContentPlan) -> float:
     """Return how long it takes to connect brokers and place the traffic of an assignment."""
-    from meshwright.content import cost
-    from meshwright.jit.announce import working_seconds
-
     began = working_seconds()
-    cost(plan.workload, plan.cost.broker_of)
+    mw.content.cost(plan.workload, plan.cost.broker_of)
     return working_seconds() - began
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, describe_change, falls, near
 from meshwright.experiments.icdcs10.low_degree import build, certified, degrees
 from meshwright.experiments.paper import Case, Figure, grid
@@ -26,8 +27,6 @@ PAPERS = ("gm", *STARS)
 
 def star_cell(case: Case) -> list[Row]:
     """Measure one design where every node takes every topic independently, or exactly `size` topics."""
-    import meshwright as mw
-
     design = case["design"].removesuffix(EXACTLY)
     independent = design == case["design"]
     interest = mw.workloads.unif(100, 100, size=case["size"], independent=independent, seed=case.seed)

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, below, describe_change, falls, near, rises
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish, level
 from meshwright.experiments.results import Results, Row, Spread
 
-if TYPE_CHECKING:
-    from meshwright.designs.plan import Plan
-    from meshwright.interest import Interest
-
-
 BEST_STEPS = 2000
 """Steps of our search: the same on every machine."""
 
 
-def build(interest: Interest, name: str, *, k: float = 3, seed: int = 0) -> Plan:
+def build(interest: mw.Interest, name: str, *, k: float = 3, seed: int = 0) -> mw.Plan:
     """Build a design of the paper to the letter, or one of ours by the name `ours-…`.
 
     MinMax-ODA takes useless pairs too while they do not raise the maximum degree. Low-ODA(k) takes the edge
     that spares the degree only if it weighs more than the k-th part of the best, as section III says.
     """
-    import meshwright as mw
-
     if name == "minmax":
         return mw.design(interest, "minmax", literal=True)
     if name == "low":
@@ -42,15 +36,13 @@ def build(interest: Interest, name: str, *, k: float = 3, seed: int = 0) -> Plan
     return mw.design(interest, name)
 
 
-def certified(interest: Interest) -> Row:
+def certified(interest: mw.Interest) -> Row:
     """Return lower limits on the average and the maximum degree of any overlay, from the bound on links."""
-    from meshwright import bounds
-
-    average = 2 * bounds.prices(interest).bound / interest.num_nodes
+    average = 2 * mw.bounds.prices(interest).bound / interest.num_nodes
     return {"average_degree_bound": average, "max_degree_bound": math.ceil(average)}
 
 
-def degrees(plan: Plan) -> Row:
+def degrees(plan: mw.Plan) -> Row:
     """Return the figures that the paper plots."""
     figures = plan.figures
     return {name: figures[name] for name in ("edges", "average_degree", "max_degree")}
@@ -71,8 +63,6 @@ COLUMNS = {"max_degree": "maximum degree", "average_degree": "average degree"}
 
 def degree_cell(case: Case) -> list[Row]:
     """Measure one design on a Zipf workload with 100 topics, 10 per node."""
-    import meshwright as mw
-
     interest = mw.workloads.zipf(case["nodes"], 100, size=10, alpha=0.5, seed=case.seed)
     row = degrees(build(interest, case["design"], k=case["k"], seed=case.seed))
     return [row | certified(interest) if case["design"].startswith("ours-best") else row]
@@ -241,9 +231,6 @@ AVERAGE_BY_K = Figure(
 
 def lemma1_cell(case: Case) -> list[Row]:
     """Count the links of GM and of both variants of MinMax-ODA."""
-    import meshwright as mw
-    from meshwright import bounds
-
     n = case["n"]
     interest = mw.workloads.lemma1(n)
     literal, sensible, gm = (build(interest, name) for name in ("minmax", "ours-minmax", "gm"))
@@ -252,7 +239,7 @@ def lemma1_cell(case: Case) -> list[Row]:
             "literal": len(literal.overlay),
             "sensible": len(sensible.overlay),
             "gm": len(gm.overlay),
-            "bound": bounds.prices(interest).bound,
+            "bound": mw.bounds.prices(interest).bound,
             "paper": n * (n - 2) // 2,
         }
     ]

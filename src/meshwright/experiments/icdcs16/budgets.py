@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, describe_change, falls, near, rises, roughly
 from meshwright.experiments.icdcs16.designs import (
     EXPONENT,
@@ -281,8 +282,6 @@ def topics_claims(results: Results, claims: Claims) -> None:
 
 def size_cell(case: Case) -> list[Row]:
     """Measure all designs for sizes from `low` to `low` + 80; in workload `all`, nodes take every topic."""
-    import meshwright as mw
-
     low, nodes = case["low"], case["nodes"]
     if case["workload"] == "all":
         interest = mw.workloads.unif(nodes, low, size=low, seed=case.seed)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+import meshwright as mw
 from meshwright.experiments.checks import is_below
 from meshwright.experiments.results import Results, Row, Spread
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.designs.plan import Plan
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
-
 
 WORKLOADS = ("expo", "zipf", "unif")
 NAMES = {"expo": "exponential", "zipf": "Zipf", "unif": "uniform"}
@@ -44,19 +40,15 @@ EXPONENT = 2.0
 
 def synthetic(
     workload: str, nodes: int, topics: int, low: int, high: int, *, seed: int, exponent: float = EXPONENT
-) -> Interest:
+) -> mw.Interest:
     """Make a workload of section IX-B: sizes from `low` to `high` by a power law; Zipf has exponent 2."""
-    import meshwright as mw
-
     more: dict[str, Any] = {"alpha": 2.0} if workload == "zipf" else {}
     make = mw.workloads.WORKLOADS[workload]
     return make(nodes, topics, min_size=low, max_size=high, exponent=exponent, seed=seed, **more)
 
 
-def under_budget(interest: Interest, max_edges: int, max_degree: int, seed: int) -> list[Row]:
+def under_budget(interest: mw.Interest, max_edges: int, max_degree: int, seed: int) -> list[Row]:
     """Measure all designs with given budgets, the degree of a complete MinMax-ODA, and what is ours."""
-    import meshwright as mw
-
     plans = {
         "gpa": mw.design(interest, "gpa", max_edges=max_edges),
         "gpm": mw.design(interest, "gpm", max_degree=max_degree, literal=True),
@@ -70,23 +62,19 @@ def under_budget(interest: Interest, max_edges: int, max_degree: int, seed: int)
     return rows
 
 
-def at_random(interest: Interest, max_degree: int, seed: int) -> dict[str, Plan]:
+def at_random(interest: mw.Interest, max_degree: int, seed: int) -> dict[str, mw.Plan]:
     """Build the two designs with random choices; RandomM takes any pairs: the paper says 'arbitrarily'."""
-    import meshwright as mw
-
     return {
         "spidercastm": mw.design(interest, "spidercastm", max_degree=max_degree, seed=seed),
         "randomm": mw.design(interest, "randomm", max_degree=max_degree, arbitrary=True, seed=seed),
     }
 
 
-def under_ratios(interest: Interest, percents: Sequence[int], seed: int) -> list[Row]:
+def under_ratios(interest: mw.Interest, percents: Sequence[int], seed: int) -> list[Row]:
     """Measure all designs with budgets that are shares, in percent, of the literal MinMax-ODA's.
 
     GPA and GPM with a smaller budget are prefixes of one run, so each runs once.
     """
-    import meshwright as mw
-
     runs = {
         "gm": mw.design(interest, "gm").overlay,
         "minmax": mw.design(interest, "minmax", literal=True).overlay,
@@ -113,10 +101,8 @@ def under_ratios(interest: Interest, percents: Sequence[int], seed: int) -> list
     return rows
 
 
-def figures(overlay: Overlay) -> Row:
+def figures(overlay: mw.Overlay) -> Row:
     """Return the figures that the paper plots or mentions."""
-    import meshwright as mw
-
     degrees = mw.measure.degrees(overlay)
     return {
         "support": mw.measure.support(overlay),
@@ -126,7 +112,7 @@ def figures(overlay: Overlay) -> Row:
     }
 
 
-def _below_degree(overlay: Overlay, limit: int) -> Overlay:
+def _below_degree(overlay: mw.Overlay, limit: int) -> mw.Overlay:
     """Return the longest prefix of an overlay whose maximum degree keeps to a limit."""
     degree = [0] * overlay.interest.num_nodes
     for place, (u, v) in enumerate(zip(overlay.u.tolist(), overlay.v.tolist(), strict=True)):
@@ -165,7 +151,7 @@ def overall(curve: Mapping[Any, Sequence[float]]) -> Spread:
     return Spread.of([value for values in curve.values() for value in values])
 
 
-def most_support(overlay: Overlay, max_edges: int, max_degree: int) -> Row:
+def most_support(overlay: mw.Overlay, max_edges: int, max_degree: int) -> Row:
     """Return limits on the support of all overlays with this number of links, or this maximum degree.
 
     Contributions never grow as links are added. So an overlay E* connects at most what a known overlay S
@@ -173,8 +159,6 @@ def most_support(overlay: Overlay, max_edges: int, max_degree: int) -> Row:
     to S, or half the sum over all nodes of their `max_degree` largest. S is the given overlay or none; the
     lower limit counts.
     """
-    import numpy as np
-
     interest = overlay.interest
     mergeable = interest.num_subscriptions - int(np.count_nonzero(np.diff(interest.topic_ptr)))
     if not mergeable:  # nothing to connect: by definition, support is 1
@@ -192,9 +176,8 @@ def most_support(overlay: Overlay, max_edges: int, max_degree: int) -> Row:
     return {"support": min(by_degree, 1.0), "support_by_links": min(by_links, 1.0)}
 
 
-def contributions_of_all_pairs(overlay: Overlay) -> NDArray[Any]:
+def contributions_of_all_pairs(overlay: mw.Overlay) -> NDArray[Any]:
     """Return a square matrix: how many topics each pair of nodes would merge if it were linked now."""
-    import numpy as np
     from scipy.sparse import csr_array
 
     interest = overlay.interest
@@ -207,10 +190,8 @@ def contributions_of_all_pairs(overlay: Overlay) -> NDArray[Any]:
     return weight
 
 
-def _component_of_slots(overlay: Overlay) -> NDArray[Any]:
+def _component_of_slots(overlay: mw.Overlay) -> NDArray[Any]:
     """Return the component of each subscription, as the number of one of its subscriptions."""
-    import numpy as np
-
     interest = overlay.interest
     topics, ptr = interest.node_topics.tolist(), interest.node_ptr.tolist()
     slots = [dict(zip(topics[a:b], range(a, b), strict=True)) for a, b in pairwise(ptr)]

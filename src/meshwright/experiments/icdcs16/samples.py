@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+import meshwright as mw
 from meshwright.experiments.checks import Claims, near
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.interest import Interest
 
 NETWORKS = {"facebook": "Facebook", "twitter": "Twitter"}
 USERS = {"facebook": 200_000, "twitter": 20_000}
@@ -36,14 +35,12 @@ GRAPHS = (
 class Graph(NamedTuple):
     """A social graph, and where it comes from: `given` by the user, or `synthetic`."""
 
-    interest: Interest
+    interest: mw.Interest
     source: str
 
 
 def whole_graph(case: Case) -> Graph:
     """Return the graph that the user gave for a network, or a synthetic one of `users` users."""
-    import meshwright as mw
-
     given = case.graph(case["network"])
     if given is not None:
         return Graph(given, "given")
@@ -54,7 +51,7 @@ def whole_graph(case: Case) -> Graph:
     return Graph(made, "synthetic")
 
 
-def _people(interest: Interest) -> int:
+def _people(interest: mw.Interest) -> int:
     """Return the number of users: all names of nodes and topics."""
     import pyarrow.compute as pc
 
@@ -62,17 +59,14 @@ def _people(interest: Interest) -> int:
     return interest.num_nodes + interest.num_topics - int(both)
 
 
-def sample(interest: Interest, users: int, seed: int) -> Interest:
+def sample(interest: mw.Interest, users: int, seed: int) -> mw.Interest:
     """Return the users that a breadth-first search from a few random users finds, with all their relations.
 
     Users are all names of nodes and topics. The search follows relations in both directions; of the last
     level it takes users at random. Users without a relation in the sample are left out.
     """
-    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
-
-    import meshwright as mw
 
     only_topics = interest.topic_names.filter(pc.invert(pc.is_in(interest.topic_names, interest.node_names)))
     names = pa.concat_arrays([interest.node_names, only_topics])
@@ -90,8 +84,6 @@ def _search(
     follower: NDArray[Any], followee: NDArray[Any], people: int, wanted: int, rng: Any
 ) -> NDArray[Any]:
     """Mark the users whom the search visits; it starts again elsewhere if it ends before it has enough."""
-    import numpy as np
-
     one, other = np.concatenate((follower, followee)), np.concatenate((followee, follower))
     order = np.argsort(one, kind="stable")
     neighbour, ptr = other[order], np.searchsorted(one[order], np.arange(people + 1))
@@ -124,8 +116,6 @@ def counts_cell(case: Case) -> list[Row]:
 
 def _shares(ptr: NDArray[Any]) -> list[Row]:
     """Return the CCDF of the sizes of rows at some counts, its slope, and the share of the largest fifth."""
-    import numpy as np
-
     sizes = np.sort(np.diff(ptr))
     sizes = sizes[sizes > 0]
     points = np.unique(np.geomspace(1, sizes[-1], 30).astype(np.int64))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, below, describe_change, falls, near
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
-
 
 WORKLOADS = ("zipf", "expo", "unif")
 NAMES = {"zipf": "Zipf", "expo": "exponential", "unif": "uniform"}
@@ -19,23 +16,19 @@ BEST_STEPS = 2000
 """Steps of our search: the same on every machine."""
 
 
-def interest_of(case: Case) -> Interest:
+def interest_of(case: Case) -> mw.Interest:
     """Make a workload of section 8: every node draws exactly `size` topics."""
-    import meshwright as mw
-
     make = mw.workloads.WORKLOADS[case["workload"]]
     return make(case["nodes"], case["topics"], size=case["size"], seed=case.seed)
 
 
 def overlay_cell(case: Case) -> list[Row]:
     """Measure one design: GM with its steps, the ring with both counts, or `best` with the bound."""
-    import meshwright as mw
-    from meshwright import bounds
     from meshwright.experiments.podc07.steps import count_steps, cpu_of_gm
 
     interest = interest_of(case)
     if case["design"] == "best":
-        prices = bounds.prices(interest)
+        prices = mw.bounds.prices(interest)
         plan = mw.design(interest, "best", steps=BEST_STEPS, prices=prices, seed=case.seed)
         more: Row = {"bound_degree": 2 * prices.bound / interest.num_nodes}
     elif case["design"] == "ring":

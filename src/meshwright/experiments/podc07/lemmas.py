@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.checks import Claims, describe_change, falls
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish, level
 from meshwright.experiments.podc07.set_cover import connects_every_topic
 from meshwright.experiments.results import Results, Row, Spread
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
 
 
 def draw_ratio(results: Results, axes: list[Any]) -> None:
@@ -78,12 +76,9 @@ def ratio_claims(results: Results, claims: Claims) -> None:
 
 def cuboid_cell(case: Case) -> list[Row]:
     """Measure GM, our best overlay and the bound on the cuboid of Lemma 6.6."""
-    import meshwright as mw
-    from meshwright import bounds
-
     k, m = case["k"], case["m"]
     interest = mw.workloads.cuboid(k, m)
-    prices = bounds.prices(interest)
+    prices = mw.bounds.prices(interest)
     best = mw.design(interest, "best", steps=2000, prices=prices, seed=case.seed)
     return [
         {
@@ -101,7 +96,7 @@ def cuboid_cell(case: Case) -> list[Row]:
     ]
 
 
-def _halves_connect(interest: Interest) -> bool:
+def _halves_connect(interest: mw.Interest) -> bool:
     """Return whether every topic is connected if both halves are linked to every other node."""
     names = interest.node_names.to_pylist()
     halves = [node for node, name in enumerate(names) if name.startswith("half")]
@@ -155,8 +150,6 @@ def cuboid_claims(results: Results, claims: Claims) -> None:
 
 def rounds_cell(case: Case) -> list[Row]:
     """Measure GM run several times, or our 2-connected design: diameters, topics that a failure splits."""
-    import meshwright as mw
-
     interest = mw.workloads.zipf(case["nodes"], 100, size=10, seed=case.seed)
     rounds = case["rounds"]
     plan = mw.design(interest, "gm", rounds=rounds) if rounds else mw.design(interest, "resilient")

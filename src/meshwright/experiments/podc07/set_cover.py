@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import meshwright as mw
 from meshwright.experiments.checks import Claims
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread
-
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
-
 
 BEST_STEPS = 2000
 """Steps of our search: the same on every machine."""
@@ -22,11 +21,6 @@ BEST_STEPS = 2000
 
 def cover_cell(case: Case) -> list[Row]:
     """Check the set-cover reductions on one random instance: Lemmas 5.1, 5.2 and 7.1."""
-    import random
-
-    import meshwright as mw
-    from meshwright import bounds
-
     draw = random.Random(case.seed)
     elements = range(case["elements"])
     sets = [set(draw.sample(elements, case["largest"])) for _ in range(case["sets"])]
@@ -52,7 +46,7 @@ def cover_cell(case: Case) -> list[Row]:
             "gm_cover": min(len(own) for own in covers),
             "best_cover": min(len(own) for own in _covers_of_copies(best, sets)),
             "best_links": len(best),
-            "bound": bounds.prices(many).bound,
+            "bound": mw.bounds.prices(many).bound,
             **_duplicated(hub, cover),
         }
     ]
@@ -69,18 +63,14 @@ def _smallest_cover(sets: Sequence[set[int]]) -> tuple[int, ...]:
     )
 
 
-def connects_every_topic(interest: Interest, edges: Sequence[tuple[int, int]]) -> bool:
+def connects_every_topic(interest: mw.Interest, edges: Sequence[tuple[int, int]]) -> bool:
     """Return whether edges between dense ids connect every topic."""
-    import numpy as np
-
-    import meshwright as mw
-
     u, v = (np.array(ends, dtype=np.int32) for ends in zip(*edges, strict=True))
     overlay = mw.Overlay(interest, np.minimum(u, v), np.maximum(u, v), np.zeros(len(u), dtype=np.int32))
     return bool(mw.measure.components(overlay).of_topic.max() == 1)
 
 
-def _lowest_hub_degree(interest: Interest, sets: int) -> int:
+def _lowest_hub_degree(interest: mw.Interest, sets: int) -> int:
     """Answer SN-TCO: the lowest degree of the hub, with all other nodes linked to each other (Lemma 5.2)."""
     hub = interest.node_id("hub")
     others = [node for node in range(interest.num_nodes) if node != hub]
@@ -93,7 +83,7 @@ def _lowest_hub_degree(interest: Interest, sets: int) -> int:
     )
 
 
-def _covers_of_copies(overlay: Overlay, sets: Sequence[set[int]]) -> list[set[int]]:
+def _covers_of_copies(overlay: mw.Overlay, sets: Sequence[set[int]]) -> list[set[int]]:
     """Return for each copy the sets whose nodes it is linked to (Lemma 7.1)."""
     covers: dict[str, set[int]] = {}
     for pair in overlay.edges:
@@ -103,7 +93,7 @@ def _covers_of_copies(overlay: Overlay, sets: Sequence[set[int]]) -> list[set[in
     return list(covers.values())
 
 
-def _copies_to_cover(interest: Interest, cover: Sequence[int]) -> list[tuple[int, int]]:
+def _copies_to_cover(interest: mw.Interest, cover: Sequence[int]) -> list[tuple[int, int]]:
     """Return the links of Lemma 7.1: every copy to the sets of a cover, and the sets to each other."""
     names = interest.node_names.to_pylist()
     copies = [node for node, name in enumerate(names) if name.startswith("copy")]
@@ -111,14 +101,12 @@ def _copies_to_cover(interest: Interest, cover: Sequence[int]) -> list[tuple[int
     return [*((copy, sets[i]) for copy in copies for i in cover), *combinations(sets, 2)]
 
 
-def _duplicated(hub_interest: Interest, cover: Sequence[int]) -> Row:
+def _duplicated(hub_interest: mw.Interest, cover: Sequence[int]) -> Row:
     """Build the TCO instance of Lemma 5.1 and its overlay from the proof, and measure both.
 
     Every set node becomes a cycle of |V| − 1 copies; copy j of set i is linked to copy i of set j, and copy i
     of set i to the hub if the set is in the cover.
     """
-    import meshwright as mw
-
     interest = mw.workloads.single_node_copies(hub_interest, "hub")
     count = hub_interest.num_nodes - 1
     center = interest.node_id("hub")

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import meshwright as mw
 from meshwright.experiments.checks import Claims, below, describe_change
 from meshwright.experiments.paper import Figure
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.podc07.evaluation import NAMES, WORKLOADS, curves_by_nodes
 from meshwright.experiments.results import Results, Row, Spread
 
-if TYPE_CHECKING:
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
-
-
 ROWS_AT_ONCE = 1000
 """Nodes whose pairs with all others are counted together: bounds the memory."""
 
 
-def count_steps(interest: Interest, overlay: Overlay) -> Row:
+def count_steps(interest: mw.Interest, overlay: mw.Overlay) -> Row:
     """Replay the edges of an overlay in order, and count what Algorithms 2 and 3 do.
 
     `initial` is the contribution of all pairs at the start, counted pair by pair (Algorithm 2, line 5).
@@ -43,10 +41,8 @@ def count_steps(interest: Interest, overlay: Overlay) -> Row:
     }
 
 
-def _initial_contribution(interest: Interest) -> int:
+def _initial_contribution(interest: mw.Interest) -> int:
     """Sum the number of common topics over all pairs of nodes."""
-    import numpy as np
-
     # Common topics are small whole numbers, so floats are exact; dense products are much faster than sparse.
     holds = interest.to_scipy().astype(np.float32).toarray()
     both = 0
@@ -55,7 +51,7 @@ def _initial_contribution(interest: Interest) -> int:
     return (both - interest.num_subscriptions) // 2  # every pair twice, every node with itself
 
 
-def _replay(interest: Interest, overlay: Overlay) -> tuple[int, int]:
+def _replay(interest: mw.Interest, overlay: mw.Overlay) -> tuple[int, int]:
     """Add the edges one by one; return the updates of contributions and the topics with a cycle."""
     topics, ptr = interest.node_topics.tolist(), interest.node_ptr.tolist()
     slots = [dict(zip(topics[a:b], range(a, b), strict=True)) for a, b in pairwise(ptr)]
@@ -84,16 +80,12 @@ def _replay(interest: Interest, overlay: Overlay) -> tuple[int, int]:
     return updates, len(cyclic)
 
 
-def _topics_in_use(interest: Interest) -> int:
-    import numpy as np
-
+def _topics_in_use(interest: mw.Interest) -> int:
     return int(np.count_nonzero(np.diff(interest.topic_ptr)))
 
 
-def cpu_of_gm(interest: Interest) -> float:
+def cpu_of_gm(interest: mw.Interest) -> float:
     """Return the CPU seconds of GM by our engine, on one thread and without compilation: it runs twice."""
-    import meshwright as mw
-
     mw.design(interest, "gm", threads=1)
     began = time.process_time()
     mw.design(interest, "gm", threads=1)

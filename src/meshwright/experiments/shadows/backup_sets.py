@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, roughly
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import bars, curve, finish, paper_line
@@ -17,9 +20,6 @@ from meshwright.experiments.shadows.policies import (
     base_interest,
     node_rows,
 )
-
-if TYPE_CHECKING:
-    from meshwright.overlay import Overlay
 
 METHODS = ("greedy", "primal-dual")
 SHARES = {"greedy": 1.1, "primal-dual": 2.8}
@@ -132,9 +132,6 @@ def primal_dual_claims(results: Results, claims: Claims) -> None:
 
 def choice_cell(case: Case) -> list[Row]:
     """Measure the base instance and its backups for one exponent of sizes and one way to weigh nodes."""
-    import meshwright as mw
-    from meshwright.churn import Policy
-
     plan = mw.design(base_interest(case, case["exponent"]), "low", k=RHO)
     coverage, weighing = case["coverage"], case["weighing"]
     if weighing == LINKS_ONLY:
@@ -143,7 +140,7 @@ def choice_cell(case: Case) -> list[Row]:
         chosen = [len(own) for own in backups]
     else:
         rows = node_rows(
-            plan.overlay, Policy.letter("shadow", backups=weighing, coverage=coverage), case.seed
+            plan.overlay, mw.churn.Policy.letter("shadow", backups=weighing, coverage=coverage), case.seed
         )
         chosen, counts = ([row[column] for row in rows] for column in ("backups", "primaries"))
     return [
@@ -158,13 +155,11 @@ def choice_cell(case: Case) -> list[Row]:
     ]
 
 
-def greedy_backups(overlay: Overlay, coverage: int, *, count_primaries: bool) -> list[set[int]]:
+def greedy_backups(overlay: mw.Overlay, coverage: int, *, count_primaries: bool) -> list[set[int]]:
     """Return the backups of every node by Alg. 11, node after node; the weight may leave out primaries.
 
     With primaries, it is what `Policy.letter("shadow", backups="greedy")` begins with.
     """
-    import numpy as np
-
     interest = overlay.interest
     nodes = interest.num_nodes
     # Small whole numbers: floats are exact, and their products are fast.
@@ -219,8 +214,6 @@ def choice_claims(results: Results, claims: Claims) -> None:
 
 def _fit(results: Results, column: str) -> float:
     """Return R² of a straight line through the means by size."""
-    import numpy as np
-
     points = _binned(results)
     x, y = np.array(points.column("topics"), float), np.array(points.column(f"mean_{column}"), float)
     rest = y - np.polyval(np.polyfit(x, y, 1), x)
@@ -235,8 +228,6 @@ def _bulk_share(results: Results) -> float:
 
 
 def _relative_spread(results: Results) -> float:
-    import numpy as np
-
     values = np.array(results.column("primaries"), float)
     return float(values.std() / values.mean())
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import meshwright as mw
 from meshwright.experiments.paper import Case, grid
 from meshwright.experiments.results import Results, Row
-
-if TYPE_CHECKING:
-    from meshwright.churn import LiveOverlay, Policy
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
+from meshwright.jit.announce import working_seconds
 
 TOPICS = 200
 RHO = 3.0
@@ -40,40 +37,32 @@ SETTING = (
 SAME = "The runs of Figure 4, with its setting."
 
 
-def base_interest(case: Case, exponent: float = EXPONENT) -> Interest:
+def base_interest(case: Case, exponent: float = EXPONENT) -> mw.Interest:
     """Draw the base instance."""
-    import meshwright as mw
-
     return mw.workloads.unif(
         case["nodes"], TOPICS, min_size=10, max_size=90, exponent=exponent, seed=case.seed
     )
 
 
-def policy_of(case: Case) -> Policy:
+def policy_of(case: Case) -> mw.churn.Policy:
     """Return the policy of a case: the paper's to the letter, or one of ours."""
-    from meshwright.churn import Policy
-
     name = case["policy"]
     if name.startswith("ours-"):
-        return Policy(name.removeprefix("ours-"))
+        return mw.churn.Policy(name.removeprefix("ours-"))
     if name == "shadow":
-        return Policy.letter("shadow", rho=RHO, backups=case["method"], coverage=case["coverage"])
-    return Policy.letter(name, rho=RHO)
+        return mw.churn.Policy.letter("shadow", rho=RHO, backups=case["method"], coverage=case["coverage"])
+    return mw.churn.Policy.letter(name, rho=RHO)
 
 
 def backup_cell(case: Case) -> list[Row]:
     """Build the backups of every node of the base instance: a row per node."""
-    import meshwright as mw
-
     overlay = mw.design(base_interest(case), "low", k=RHO).overlay
     return node_rows(overlay, policy_of(case), case.seed)
 
 
-def node_rows(overlay: Overlay, policy: Policy, seed: int) -> list[Row]:
+def node_rows(overlay: mw.Overlay, policy: mw.churn.Policy, seed: int) -> list[Row]:
     """Return the topics, backups and primaries of every node as a policy begins."""
-    from meshwright.churn import LiveOverlay
-
-    table = LiveOverlay(overlay, policy, seed=seed).node_table()
+    table = mw.LiveOverlay(overlay, policy, seed=seed).node_table()
     columns = ("topics", "backups", "primaries")
     return [
         dict(zip(columns, row, strict=True))
@@ -86,21 +75,18 @@ def churn_cell(case: Case) -> list[Row]:
 
     `connected` says of every sampled round whether all topics are connected after it.
     """
-    import meshwright as mw
-    from meshwright.churn import LiveOverlay, happen, random_churn
-
     interest = base_interest(case)
     began = mw.design(interest, "low", k=RHO)
     if case["policy"] == "low":
         return _from_scratch(case, interest)
     if case["policy"] == "ours-best":
         return [_best_at_start(case, interest)]
-    live = LiveOverlay(began.overlay, policy_of(case), seed=case.seed)
+    live = mw.LiveOverlay(began.overlay, policy_of(case), seed=case.seed)
     rows = [_row(0, began.figures["max_degree"], began.figures["average_degree"])]
-    for number, events in enumerate(random_churn(interest, case["rounds"], seed=case.seed), start=1):
+    for number, events in enumerate(mw.churn.random_churn(interest, case["rounds"], seed=case.seed), start=1):
         (event,) = events
         size = len(event.topics or live.topics_of(event.node))
-        repair = happen(live, events)
+        repair = mw.churn.happen(live, events)
         rows.append(
             _row(number, repair.max_degree, repair.average_degree)
             | {
@@ -119,38 +105,29 @@ def churn_cell(case: Case) -> list[Row]:
     return rows
 
 
-def _connected(live: LiveOverlay) -> bool:
-    import meshwright as mw
-
+def _connected(live: mw.LiveOverlay) -> bool:
     return mw.measure.support(live.overlay()) == 1
 
 
-def _best_at_start(case: Case, interest: Interest) -> Row:
+def _best_at_start(case: Case, interest: mw.Interest) -> Row:
     """Search for few links on the base instance, and certify how many it needs at least."""
-    import meshwright as mw
-    from meshwright import bounds
-
-    prices = bounds.prices(interest)
+    prices = mw.bounds.prices(interest)
     plan = mw.design(interest, "best", steps=BEST_STEPS, prices=prices, seed=case.seed)
     return _row(0, plan.figures["max_degree"], plan.figures["average_degree"]) | {
         "bound_degree": 2 * prices.bound / interest.num_nodes
     }
 
 
-def _from_scratch(case: Case, interest: Interest) -> list[Row]:
+def _from_scratch(case: Case, interest: mw.Interest) -> list[Row]:
     """Design the overlay by Low-ODA before and after every sampled round."""
-    import meshwright as mw
-    from meshwright.churn import LiveOverlay, happen, random_churn
-    from meshwright.jit.announce import working_seconds
-
-    live = LiveOverlay(mw.design(interest, "low", k=RHO).overlay, seed=case.seed)
+    live = mw.LiveOverlay(mw.design(interest, "low", k=RHO).overlay, seed=case.seed)
     rows = []
-    for number, events in enumerate(random_churn(interest, case["rounds"], seed=case.seed), start=1):
+    for number, events in enumerate(mw.churn.random_churn(interest, case["rounds"], seed=case.seed), start=1):
         sampled = number == 1 or number % case["every"] == 0
         before = mw.design(live.interest(), "low", k=RHO).overlay if sampled else None
         (event,) = events
         size = len(event.topics or live.topics_of(event.node))
-        repair = happen(live, events)
+        repair = mw.churn.happen(live, events)
         if before is None:
             continue
         now = live.interest()
@@ -174,7 +151,7 @@ def _from_scratch(case: Case, interest: Interest) -> list[Row]:
     return rows
 
 
-def _links(overlay: Overlay) -> set[tuple[Any, Any]]:
+def _links(overlay: mw.Overlay) -> set[tuple[Any, Any]]:
     names = overlay.interest.node_names.to_pylist()
     return {
         (min(names[u], names[v]), max(names[u], names[v]))
