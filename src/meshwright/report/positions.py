@@ -86,7 +86,9 @@ def _pivot_mds(nodes: int, u: NDArray[Any], v: NDArray[Any]) -> Places:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
-    graph = coo_array((np.ones(len(u)), (u, v)), shape=(nodes, nodes)).tocsr()
+    # Before scipy 1.15, dijkstra takes 32-bit indices only.
+    ends = (u.astype(np.int32), v.astype(np.int32))
+    graph = coo_array((np.ones(len(u)), ends), shape=(nodes, nodes)).tocsr()
     nearest = np.full(nodes, np.inf)
     degrees = np.bincount(np.concatenate((u, v)), minlength=nodes)
     pivot, columns = int(degrees.argmax()), []
