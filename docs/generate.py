@@ -23,6 +23,7 @@ from typer.main import get_command
 
 import meshwright as mw
 from meshwright.cli.main import build_app
+from meshwright.deploy import inventory, manifest
 from meshwright.designs.registry import DESIGNS
 from meshwright.store import datasets, plans, project_file, traffic
 from meshwright.store.content import content_plans, workloads
@@ -251,6 +252,8 @@ def schemas() -> str:
         "meshwright.toml": project_file.ProjectTables,
         "manifest.json of a dataset": datasets.DatasetHeader,
         "traffic.json of traffic": traffic.TrafficHeader,
+        "federation.json of a federation": manifest.FederationHeader,
+        "a record of an inventory": inventory.BrokerRecord,
         "plan.json of a plan": plans.PlanHeader,
         "workload.json of a content workload": workloads.WorkloadHeader,
         "plan.json of a content plan": content_plans.ContentPlanHeader,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.files import places
+from meshwright.files import places, urls
 from meshwright.files.atomic import new_file
 from object_store import folder_as_store
 
@@ -16,22 +16,22 @@ def test_files_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remo
     """What is written can be read, what is removed is gone; missing files and folders are fine."""
     folder_as_store(tmp_path, monkeypatch)
     folder = "s3://bucket/in" if remote else str(tmp_path / "bucket" / "in")
-    assert places.names_in(folder) == []
+    assert urls.names_in(folder) == []
     assert places.read_text(f"{folder}/a") is None
     (tmp_path / "bucket" / "in").mkdir()
     for name in ("b", "a", ".hidden"):
         places.write_text(f"{folder}/{name}", f"in {name}: ü")
-    assert places.names_in(folder) == ["a", "b"]
+    assert urls.names_in(folder) == ["a", "b"]
     assert places.read_text(f"{folder}/a") == "in a: ü"
     assert [places.exists(f"{folder}/{name}") for name in ("a", "none")] == [True, False]
     places.write_text(f"{folder}/a", "again")
     assert places.read_text(f"{folder}/a") == "again"
     places.remove_file(f"{folder}/a")
     places.remove_file(f"{folder}/a")
-    assert places.names_in(folder) == ["b"]
+    assert urls.names_in(folder) == ["b"]
     places.remove_folder(folder)
     places.remove_folder(folder)
-    assert places.names_in(folder) == []
+    assert urls.names_in(folder) == []
 
 
 @pytest.mark.parametrize("remote", [False, True])

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import fs
 
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.files import remote
+from meshwright.files import header, remote
 from meshwright.files.header import Kind, write_header
 from meshwright.files.urls import files_in, local_copy, open_input
 from object_store import folder_as_store
@@ -71,7 +71,7 @@ def test_only_what_changed_is_sent_and_the_description_last(
         assert log.calls == calls
         there = {file.name: file.read_text() for file in (store / "thing").glob("*.parquet")}
         assert there == {f"{name}.parquet": text for name, text in files.items()}
-        assert remote.read_description(URL, KIND)["of"] == sorted(files)
+        assert header.read_description(URL, KIND)["of"] == sorted(files)
     (store / "thing" / "thing.json").write_text('{"format": "meshwright thing", "files": 3}')
     log.calls.clear()
     write(URL, b="two")
@@ -97,7 +97,7 @@ def test_places_that_hold_something_else_stay(store: Path) -> None:
     """What a killed writer leaves is replaced; other files, other kinds and missing buckets are errors."""
     for name in KIND.ours:
         (store / "thing" / name).write_text("cut off")
-    assert remote.read_description(URL, KIND) == {}
+    assert header.read_description(URL, KIND) == {}
     write(URL, a="new")
     for name, text in (
         ("else", "own"),
@@ -113,8 +113,8 @@ def test_places_that_hold_something_else_stay(store: Path) -> None:
         write("s3://nowhere/x/y", a="new")
     with pytest.raises(OutputError, match="a front is a folder on this machine: give a path"):
         remote.check_remote_place(URL, Kind("front", "front.json", 1))
-    assert remote.read_description(store / "thing", KIND)["of"] == ["a"]
-    assert remote.read_description(store, KIND) == {}
+    assert header.read_description(store / "thing", KIND)["of"] == ["a"]
+    assert header.read_description(store, KIND) == {}
 
 
 def test_a_folder_comes_back_as_it_was(store: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_folder_comes_back_as_it_was(store: Path) -> None:
         """Something that reads the copy."""
 
     write(URL, a="one", b="two")
-    content, owner = remote.read_description(URL, KIND), Owner()
+    content, owner = header.read_description(URL, KIND), Owner()
     copy = remote.fetch_folder(f"{URL}/", KIND, content, owner)
     assert {file.name for file in copy.iterdir() if file.is_file()} == {
         "a.parquet",

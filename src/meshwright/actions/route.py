@@ -122,7 +122,7 @@ def route(
         If the objective is unknown, or the plan was made for other subscriptions.
     """
     from meshwright.actions.sources import load_plan
-    from meshwright.files.places import names_in
+    from meshwright.files.urls import names_in
     from meshwright.routes import OBJECTIVES
     from meshwright.routes import route as choose
     from meshwright.store.trees import read_trees, tree_ids, write_trees

@@ -178,6 +178,22 @@ def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
     return content
 
 
+def read_description(place: str | Path, kind: Kind) -> dict[str, Any]:
+    """Return the description of the folder at a path or URL that may be replaced; empty if there is none.
+
+    Raises
+    ------
+    OutputError
+        If a URL cannot be reached, or holds something else.
+    """
+    local = local_path(place)
+    if local is not None:
+        return read_header(Path(local), kind) if holds(Path(local), kind) else {}
+    from meshwright.files.remote import read_remote_description
+
+    return read_remote_description(os.fspath(place), kind)
+
+
 def table_digests(folder: Path) -> dict[str, str]:
     """Return a digest of each Parquet file in a folder, by name."""
     digests = {}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 from meshwright.files.atomic import new_file
 from meshwright.files.remote import reaching
-from meshwright.files.urls import file_system, inside, local_path
+from meshwright.files.urls import file_system, inside, local_path, names_in
 
 
 def read_text(place: str) -> str | None:
@@ -49,21 +48,6 @@ def make_folder(place: str) -> None:
     local = local_path(place)
     if local is not None:
         Path(local).mkdir(parents=True, exist_ok=True)
-
-
-def names_in(place: str) -> list[str]:
-    """Return the names in a folder, sorted, except hidden ones; none if the folder is missing."""
-    from pyarrow import fs
-
-    local = local_path(place)
-    if local is not None:
-        found = os.listdir(local) if Path(local).is_dir() else []  # noqa: PTH208
-    else:
-        with reaching(place):
-            system, path = file_system(place)
-            listed = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-            found = [info.base_name for info in listed]
-    return sorted(name for name in found if not name.startswith("."))
 
 
 def remove_folder(place: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, MeshwrightError, OutputError
-from meshwright.files.header import Kind, check_digests, holds, parse_json, read_header
+from meshwright.files.header import Kind, check_digests, parse_json
 from meshwright.files.urls import file_system, inside, local_copy, local_path, two_slashes, why_unreachable
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def check_remote_place(url: str, kind: Kind) -> None:
             f"{two_slashes(url)} is a URL, and a {kind.name} is a folder on this machine: give a path"
         )
     check_bucket(url)
-    read_description(url, kind)
+    read_remote_description(url, kind)
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def new_remote_folder(url: str, kind: Kind) -> Iterator[Path]:
 
 def _publish(folder: Path, url: str, kind: Kind) -> None:
     system, path = file_system(url)
-    found = read_description(url, kind)
+    found = read_remote_description(url, kind)
     listed = found.get("files", {}) if isinstance(found.get("files"), dict) else {}
     there = names_below(system, path)
     new = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
@@ -151,7 +151,7 @@ def replaced_folder(url: str, kind: Kind) -> Iterator[None]:
     with reaching(url):
         system, path = file_system(url)
         if not all(map(kind.owns, names_below(system, path))):
-            read_description(url, kind)
+            read_remote_description(url, kind)
     _remove(url, kind)
     try:
         yield
@@ -169,18 +169,14 @@ def _remove(url: str, kind: Kind) -> None:
             system.delete_file(f"{path}/{name}")
 
 
-def read_description(place: str | Path, kind: Kind) -> dict[str, Any]:
-    """Return the description of the folder at a path or URL; empty if there is none.
+def read_remote_description(url: str, kind: Kind) -> dict[str, Any]:
+    """Return the description of the folder at a URL; empty if there is none.
 
     Raises
     ------
     OutputError
         If the URL cannot be reached, or holds something else.
     """
-    local = local_path(place)
-    if local is not None:
-        return read_header(Path(local), kind) if holds(Path(local), kind) else {}
-    url = os.fspath(place)
     with reaching(url):
         system, path = file_system(url)
         there = names_below(system, path)

@@ -219,8 +219,8 @@ def inside(place: str | Path, *names: str) -> str:
     return "/".join((bare.rstrip("/"), *names)) + mark + options
 
 
-def files_in(place: str, ending: str) -> list[str]:
-    """Return the files in a folder whose names have an ending, sorted; not those that `.` or `_` hides.
+def names_in(place: str) -> list[str]:
+    """Return the names in a folder, sorted, except hidden ones; none if the folder is missing.
 
     Raises
     ------
@@ -232,15 +232,21 @@ def files_in(place: str, ending: str) -> list[str]:
 
     local = local_path(place)
     if local is not None:
-        names = [file.name for file in Path(local).glob(f"*{ending}")]
+        names = os.listdir(local) if Path(local).is_dir() else []  # noqa: PTH208
     else:
         system, path = file_system(place)
         try:
             found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{place} cannot be reached: {why_unreachable(error)}") from error
-        names = [info.base_name for info in found if info.base_name.endswith(ending)]
-    return [inside(place, name) for name in sorted(names) if not name.startswith((".", "_"))]
+        names = [info.base_name for info in found]
+    return sorted(name for name in names if not name.startswith("."))
+
+
+def files_in(place: str, ending: str) -> list[str]:
+    """Return the files in a folder whose names have an ending, sorted; not those that `.` or `_` hides."""
+    names = names_in(place)
+    return [inside(place, name) for name in names if name.endswith(ending) and not name.startswith("_")]
 
 
 def open_input(place: str) -> Any:

@@ -7,7 +7,7 @@ that calls `write_dataset` and the executors of a cluster write the same files, 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -36,12 +36,10 @@ BYTES_AT_ONCE = 1 << 25
 """A row group of names or records ends at the first step at which it has this many bytes."""
 
 
-def _columns(**types: pa.DataType) -> pa.Schema:
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
-
-
-SUBSCRIPTIONS = _columns(node=pa.int32(), topic=pa.int32())
-NAMES = _columns(id=pa.int32(), name=pa.string())
+SUBSCRIPTIONS = pa.schema(
+    [pa.field("node", pa.int32(), nullable=False), pa.field("topic", pa.int32(), nullable=False)]
+)
+NAMES = pa.schema([pa.field("id", pa.int32(), nullable=False), pa.field("name", pa.string(), nullable=False)])
 QUARANTINE = pa.schema(
     {"source": pa.string(), "line": pa.int64(), "record": pa.string(), "reason": pa.string()}
 )
@@ -159,6 +157,24 @@ def new_dataset(path: str | Path) -> Iterator[str]:
     url = os.fspath(path).rstrip("/")
     with replaced_folder(url, DATASET):
         yield url
+
+
+def manifest(
+    counts: Mapping[str, int],
+    fingerprint: str,
+    *,
+    sources: Iterable[str] = (),
+    made_by: Mapping[str, Any] | None = None,
+    topic_kind: str | None = None,
+) -> dict[str, Any]:
+    """Return the contents of a manifest, which is written last and makes the dataset valid."""
+    return {
+        "counts": dict(counts),
+        "sources": list(sources),
+        "made_by": dict(made_by or {}),
+        **({} if topic_kind is None else {"topic_kind": topic_kind}),
+        "fingerprint": fingerprint,
+    }
 
 
 @contextmanager

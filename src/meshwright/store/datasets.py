@@ -19,7 +19,7 @@ from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
 from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.names import TopicKind, guess_topic_kind
-from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS, new_dataset, new_part
+from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS, manifest, new_dataset, new_part
 from meshwright.store.tables import first_line, read_parts
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
@@ -144,24 +144,6 @@ def write_relation(
             ),
         )
     return Path(path)
-
-
-def manifest(
-    counts: Mapping[str, int],
-    fingerprint: str,
-    *,
-    sources: Iterable[str] = (),
-    made_by: Mapping[str, Any] | None = None,
-    topic_kind: str | None = None,
-) -> dict[str, Any]:
-    """Return the contents of a manifest, which is written last and makes the dataset valid."""
-    return {
-        "counts": dict(counts),
-        "sources": list(sources),
-        "made_by": dict(made_by or {}),
-        **({} if topic_kind is None else {"topic_kind": topic_kind}),
-        "fingerprint": fingerprint,
-    }
 
 
 def read_topic_kind(path: str | Path) -> TopicKind | None:

@@ -26,15 +26,15 @@ from meshwright.store.tables import read_parts, read_table, write_table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FIGURES = {"messages": pa.int64(), "bytes": pa.int64(), "rate": pa.float64(), "byte_rate": pa.float64()}
-
-
-def _schema(**first: pa.DataType) -> pa.Schema:
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in {**first, **FIGURES}.items()])
-
-
-RATES = _schema(publisher=pa.string(), channel=pa.string())
-CHANNELS = _schema(channel=pa.string(), publishers=pa.int64())
+FIGURES = (
+    pa.field("messages", pa.int64(), nullable=False),
+    pa.field("bytes", pa.int64(), nullable=False),
+    pa.field("rate", pa.float64(), nullable=False),
+    pa.field("byte_rate", pa.float64(), nullable=False),
+)
+CHANNEL = pa.field("channel", pa.string(), nullable=False)
+RATES = pa.schema([pa.field("publisher", pa.string(), nullable=False), CHANNEL, *FIGURES])
+CHANNELS = pa.schema([CHANNEL, pa.field("publishers", pa.int64(), nullable=False), *FIGURES])
 TABLES = {"rates": RATES, "channels": CHANNELS, "quarantine": QUARANTINE}
 """The tables of a traffic folder; the last one only if there are such records."""
 

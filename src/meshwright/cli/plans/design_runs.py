@@ -47,7 +47,7 @@ def replace_plan(plan: Plan, out: str, *, page: bool = False) -> None:
 
     `page` says that a page follows.
     """
-    from meshwright.files.places import names_in
+    from meshwright.files.urls import names_in
     from meshwright.store.plans import write_plan
 
     before = names_in(out)

@@ -40,8 +40,7 @@ from meshwright.pipeline.readers.sources import (
     share_bytes,
 )
 from meshwright.pipeline.session.jobs import report_stages, spark_errors, tasks_at_once
-from meshwright.store.dataset_parts import new_dataset
-from meshwright.store.datasets import manifest
+from meshwright.store.dataset_parts import manifest, new_dataset
 
 if TYPE_CHECKING:
     from pathlib import Path

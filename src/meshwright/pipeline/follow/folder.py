@@ -15,13 +15,12 @@ from meshwright.files.exchange import flush
 from meshwright.files.places import (
     exists,
     make_folder,
-    names_in,
     read_text,
     remove_file,
     remove_folder,
     write_text,
 )
-from meshwright.files.urls import files_in, inside, local_path
+from meshwright.files.urls import files_in, inside, local_path, names_in
 from meshwright.pipeline.dataflow import arrow_schema
 from meshwright.pipeline.follow.events import FIRST, STAMP, STATE
 from meshwright.pipeline.readers.sources import SourceFile, list_files

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.files.atomic import one_writer
-from meshwright.files.places import names_in, read_text, write_text
+from meshwright.files.places import read_text, write_text
 from meshwright.files.remote import check_bucket
-from meshwright.files.urls import file_system, inside, local_path
+from meshwright.files.urls import file_system, inside, local_path, names_in
 from meshwright.pipeline.dataset.subscriptions import require_dataset
 from meshwright.pipeline.follow.events import apply_batch, latest_states
 from meshwright.pipeline.follow.folder import (
