@@ -34,11 +34,6 @@ Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same result.")
 ]
 
-TimeLimit: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--time-limit", metavar="S", min=0, help="Exact: stop after this many seconds."),
-]
-
 Costs: TypeAlias = Annotated[
     Path | None,
     typer.Option(

@@ -17,6 +17,25 @@ if TYPE_CHECKING:
     from meshwright.progress import Progress
 
 
+@dataclass(frozen=True)
+class Variant:
+    """The parameters of algorithms; each is for those that take it. None or False: not stated."""
+
+    argmax: bool = False
+    sum: bool = False
+    seconds: float | None = None
+    steps: int | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and self.steps is not None:
+            raise InputError("--seconds and --steps both limit the search: give one of them")
+
+    def stated(self) -> dict[str, Any]:
+        """Return the parameters that are stated."""
+        return {name: value for name, value in vars(self).items() if value is not None and value is not False}
+
+
 @dataclass(frozen=True, eq=False)
 class Assigned:
     """A plan of one algorithm, and the folder that it was written to."""
@@ -56,16 +75,13 @@ class AssignmentComparison:
 def assign_users(
     workload: str | Path,
     algorithm: str = "descent",
+    variant: Variant | None = None,
     *,
     out: str | Path | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    **parameters: Any,
 ) -> Assigned:
-    """Put each user of a stored workload on one broker; `content.assign` has the parameters.
-
-    With `out`, the plan is written with its page.
-    """
+    """Put each user of a stored workload on one broker; with `out`, write the plan with its page."""
     from meshwright.content import assign
     from meshwright.report.content import write_content_page
     from meshwright.report.sheet import check_matplotlib
@@ -74,9 +90,8 @@ def assign_users(
     if out is not None:
         check_target(out, "content plan")
         check_matplotlib()
-    _check_limits(parameters)
-    given = read_users(workload, progress)
-    plan = assign(given, algorithm, seed=seed, progress=titled(progress, algorithm), **parameters)
+    given, stated = read_users(workload, progress), (variant or Variant()).stated()
+    plan = assign(given, algorithm, seed=seed, progress=titled(progress, algorithm), **stated)
     if out is not None:
         write_content_plan(plan, out, report=lambda file: write_content_page(plan, file))
     return Assigned(plan, None if out is None else str(out))
@@ -85,15 +100,15 @@ def assign_users(
 def compare_assignments(
     workload: str | Path,
     algorithms: Sequence[str],
+    variant: Variant | None = None,
     *,
     chart: Path | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    **parameters: Any,
 ) -> AssignmentComparison:
     """Put the users of a stored workload on brokers by several algorithms.
 
-    Each parameter is for the algorithms that take it; one of them must.
+    For each parameter, one of the algorithms must take it.
     """
     from meshwright.content import assign
     from meshwright.content.assignment.algorithms import find
@@ -101,11 +116,9 @@ def compare_assignments(
     from meshwright.report.sheet import check_chart
 
     known = [find(name) for name in algorithms]
-    _check_limits(parameters)
     if chart is not None:
         check_chart(chart)
-    given = read_users(workload, progress)
-    asked = {name: value for name, value in parameters.items() if value is not None}
+    given, asked = read_users(workload, progress), (variant or Variant()).stated()
     for name in asked:
         if not any(name in it.parameters for it in known):
             raise InputError(f"none of {', '.join(algorithms)} takes {name}: leave it out")
@@ -140,8 +153,3 @@ def format_users(workload: Workload) -> str:
 def _describe(plan: ContentPlan, out: str | None) -> dict[str, Any]:
     stated = {"parameters": dict(plan.parameters), "seed": plan.seed}
     return {"algorithm": plan.algorithm, **stated, **plan.figures, "out": out}
-
-
-def _check_limits(parameters: dict[str, Any]) -> None:
-    if parameters.get("seconds") is not None and parameters.get("steps") is not None:
-        raise InputError("--seconds and --steps both limit the search: give one of them")

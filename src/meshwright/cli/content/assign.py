@@ -1,19 +1,14 @@
 """`meshwright content assign`, `compare` and `exact`: which user goes to which broker."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meshwright.cli.content.options import (
-    Argmax,
-    PlanFolder,
-    SearchSeconds,
-    SearchSteps,
-    Sum,
-    WorkloadFolder,
-)
-from meshwright.cli.options import Json, Seed, ShowProgress, TimeLimit
+from meshwright.actions.content.assign import Variant
+from meshwright.cli.commands import Words
+from meshwright.cli.content.options import PlanFolder, WorkloadFolder
+from meshwright.cli.options import Json, Seed, ShowProgress
 
 if TYPE_CHECKING:
     from meshwright.actions.content.assign import Assigned
@@ -23,6 +18,15 @@ ASSIGN_EXAMPLES = (
     "meshwright content assign workload --algorithm steiner --argmax --json",
     "meshwright content assign workload --algorithm clustering --sum",
 )
+
+
+LEAST: dict[str, Any] = {"min": 0}
+VARIANT: dict[str, str | tuple[Any, ...]] = {
+    "argmax": "Steiner variants: take each user's heaviest broker instead of drawing.",
+    "sum": "Clustering: rank brokers by the sum of the traffic, as the paper does.",
+    "seconds": ("S", "Descent: stop after S seconds.", LEAST),
+    "steps": ("N", "Descent: stop after N steps; the same on every machine.", LEAST),
+}
 
 
 def assign(
@@ -36,11 +40,10 @@ def assign(
             help="random, packing, clustering, steiner, steiner-literal, descent or exact.",
         ),
     ] = "descent",
-    argmax: Argmax = False,
-    sum: Sum = False,  # noqa: A002  the name of the option
-    seconds: SearchSeconds = None,
-    steps: SearchSteps = None,
-    time_limit: TimeLimit = None,
+    variant: Annotated[
+        Variant,
+        Words(**VARIANT, time_limit=("S", "Exact: stop after this many seconds.", LEAST)),
+    ],
     out: PlanFolder = None,
     seed: Seed = 0,
     progress: ShowProgress = False,
@@ -55,10 +58,7 @@ def assign(
     from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
 
     with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
-        made = assign_users(
-            workload, algorithm, out=out, seed=seed, progress=bar, argmax=argmax or None, sum=sum or None,
-            seconds=seconds, steps=steps, time_limit=time_limit,
-        )  # fmt: skip
+        made = assign_users(workload, algorithm, variant, out=out, seed=seed, progress=bar)
     _print(made, json=json)
 
 
@@ -87,10 +87,7 @@ def compare(
     algorithms: Annotated[
         str, typer.Option("--algorithms", metavar="A,B,C", help="Algorithms to compare, separated by commas.")
     ] = "random,packing,clustering,steiner,steiner-literal,descent",
-    argmax: Argmax = False,
-    sum: Sum = False,  # noqa: A002  the name of the option
-    seconds: SearchSeconds = None,
-    steps: SearchSteps = None,
+    variant: Annotated[Variant, Words(**VARIANT)],
     chart: Annotated[
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw the costs: a .png, .svg or .pdf file."),
@@ -113,10 +110,7 @@ def compare(
     if not names or len(set(names)) < len(names):
         raise InputError(f"--algorithms {algorithms!r}: name algorithms, each once, such as packing,steiner")
     with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
-        made = compare_assignments(
-            workload, names, chart=chart, seed=seed, progress=bar, argmax=argmax or None, sum=sum or None,
-            seconds=seconds, steps=steps,
-        )  # fmt: skip
+        made = compare_assignments(workload, names, variant, chart=chart, seed=seed, progress=bar)
     if json:
         output.answer_json(made.to_dict())
     else:
@@ -147,7 +141,9 @@ def exact(
     from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
 
     with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
-        made = assign_users(workload, "exact", out=out, seed=seed, progress=bar, time_limit=time_limit)
+        made = assign_users(
+            workload, "exact", Variant(time_limit=time_limit), out=out, seed=seed, progress=bar
+        )
     _print(made, json=json)
     if not made.proven:
         raise typer.Exit(ANSWER_IS_NO)
