@@ -52,7 +52,7 @@ class Words:
     """How the fields of an action's typed input are options: for each, its metavar and help, or help alone.
 
     Names, types and defaults are those of the fields; one without words is no option. A third word has
-    further settings of the option.
+    further settings of the option; `flag` is another name.
     """
 
     def __init__(self, **words: str | tuple[Any, ...]) -> None:
@@ -64,8 +64,8 @@ class Words:
         hints, options = get_type_hints(group), []
         for name, given in self.words.items():
             metavar, text, *more = (None, given) if isinstance(given, str) else given
-            flag = f"--{name.replace('_', '-')}"
-            option = typer.Option(flag, metavar=metavar, help=text, **(more[0] if more else {}))
+            settings = {"flag": f"--{name.replace('_', '-')}", **(more[0] if more else {})}
+            option = typer.Option(settings.pop("flag"), metavar=metavar, help=text, **settings)
             kind, default = Annotated[hints[name], option], _default(fields[name])
             options.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -1,11 +1,14 @@
 """`meshwright federation`: run real brokers on this machine, and prove a plan by traffic."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.options import AllowRelays, Json, Secret, Seed, ShowProgress
+from meshwright.actions.federation import FederationChoice
+from meshwright.cli.commands import Words
+from meshwright.cli.options import Json, ShowProgress
 
 EXAMPLES = (
     "meshwright federation plan",
@@ -13,7 +16,40 @@ EXAMPLES = (
     "meshwright federation --brokers 12 --churn 6",
 )
 
-RATE = 200.0
+Choice: TypeAlias = Annotated[
+    FederationChoice,
+    Words(
+        brokers=(
+            "N",
+            "Start at most N brokers, 200 by default; without a plan, the size of the synthetic one.",
+            {"min": 1},
+        ),
+        storm="Also show, for two seconds, what happens without trees.",
+        churn=("N", "Let brokers join, leave and crash N times under traffic.", {"min": 1}),
+        rate=("R", "With --churn: messages a second in total.", {"min": 1}),
+        ingest=(
+            None,
+            "With --churn: read the brokers' logs with Spark and compare the interest.",
+            {"flag": "--ingest/--no-ingest"},
+        ),
+        picture=("FILE", "Draw the federation: .png, .svg or .pdf."),
+        out=("DIR", "Keep the brokers' folders and logs here."),
+        keep="Run until Ctrl-C, and take changes by meshwright apply; needs --out.",
+        profile=(
+            "plain|durable",
+            "durable: messages queue while a link or broker is down; the default with --churn.",
+        ),
+        version=(
+            "2.0|2.1",
+            "Change bridges as this version does: by restart or reload. Default: the installed version.",
+            {"flag": "--mosquitto"},
+        ),
+        secret=("FILE", "Add passwords and access lists, derived from this file's content."),
+        tls="Use TLS, with a certificate authority for this run; needs openssl.",
+        allow_relays="Let brokers carry topics that they do not subscribe to.",
+        seed=("N", "The same seed gives the same result.", {"min": 0}),
+    ),
+]
 
 
 def federation(
@@ -22,67 +58,7 @@ def federation(
         typer.Argument(metavar="PLAN", help="A plan's folder with trees; by default a synthetic plan."),
     ] = None,
     *,
-    brokers: Annotated[
-        int | None,
-        typer.Option(
-            "--brokers",
-            metavar="N",
-            min=1,
-            help="Start at most N brokers, 200 by default; without a plan, the size of the synthetic one.",
-        ),
-    ] = None,
-    storm: Annotated[
-        bool, typer.Option("--storm", help="Also show, for two seconds, what happens without trees.")
-    ] = False,
-    churn: Annotated[
-        int | None,
-        typer.Option(
-            "--churn", metavar="N", min=1, help="Let brokers join, leave and crash N times under traffic."
-        ),
-    ] = None,
-    rate: Annotated[
-        float, typer.Option("--rate", metavar="R", min=1, help="With --churn: messages a second in total.")
-    ] = RATE,
-    ingest: Annotated[
-        bool,
-        typer.Option(
-            "--ingest/--no-ingest",
-            help="With --churn: read the brokers' logs with Spark and compare the interest.",
-        ),
-    ] = True,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--picture", metavar="FILE", help="Draw the federation: .png, .svg or .pdf."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Keep the brokers' folders and logs here.")
-    ] = None,
-    keep: Annotated[
-        bool,
-        typer.Option("--keep", help="Run until Ctrl-C, and take changes by meshwright apply; needs --out."),
-    ] = False,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            metavar="plain|durable",
-            help="durable: messages queue while a link or broker is down; the default with --churn.",
-        ),
-    ] = None,
-    mosquitto: Annotated[
-        str | None,
-        typer.Option(
-            "--mosquitto",
-            metavar="2.0|2.1",
-            help="Change bridges as this version does: by restart or reload. Default: the installed version.",
-        ),
-    ] = None,
-    secret: Secret = None,
-    tls: Annotated[
-        bool, typer.Option("--tls", help="Use TLS, with a certificate authority for this run; needs openssl.")
-    ] = False,
-    allow_relays: AllowRelays = False,
-    seed: Seed = 0,
+    choice: Choice,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -95,27 +71,23 @@ def federation(
     """
     import signal
 
-    from meshwright.actions.federation import FederationChoice
     from meshwright.actions.federation import federation as prove
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
     from meshwright.cli.progress_bar import ProgressBar, amounts
 
-    choice = FederationChoice(
-        plan, brokers, storm, churn, rate, ingest, picture, out, keep, profile, mosquitto, secret, tls,
-        allow_relays, seed,
-    )  # fmt: skip
     before = signal.getsignal(signal.SIGTERM)
-    if keep:
+    if choice.keep:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # the normal end of brokers that are kept
     try:
         with ProgressBar(forced=progress, wording=amounts()) as bar:
-            outcome = prove(choice, progress=bar, say=output.note)
+            outcome = prove(replace(choice, plan=plan), progress=bar, say=output.note)
     finally:
         signal.signal(signal.SIGTERM, before)
     if json:
         output.answer_json(outcome.to_dict())
     else:
-        output.answer(*outcome.lines, *([] if out is None else [f"folders and logs are in {out}"]))
+        written = [] if choice.out is None else [f"folders and logs are in {choice.out}"]
+        output.answer(*outcome.lines, *written)
     if not outcome.passed:
         raise typer.Exit(ANSWER_IS_NO)
