@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,7 +187,6 @@ def plan_apply(
     from meshwright.deploy.folder_store import FederationFolder, is_supervised
     from meshwright.deploy.inventory import read_inventory
     from meshwright.deploy.named_trees import read_named_trees
-    from meshwright.deploy.passwords import read_secret
     from meshwright.deploy.settings import require_protected
 
     choice = choice or ChangeChoice()
@@ -197,12 +196,7 @@ def plan_apply(
         raise InputError(
             f"{federation} has passwords: give the --secret that it was written with, or a new one"
         )
-    settings = replace(
-        known,
-        profile=choice.profile or known.profile,
-        version=choice.version or known.version,
-        secret=None if choice.secret is None else read_secret(choice.secret),
-    )
+    settings = known.changed(choice.profile, choice.version, choice.secret)
     trees = read_named_trees(plan, allow_relays=choice.allow_relays)
     inventory = None if choice.inventory is None else read_inventory(choice.inventory)
     with store.lock():

@@ -111,7 +111,6 @@ def diff(
     from meshwright.deploy.change import plan_change
     from meshwright.deploy.folder_store import FederationFolder
     from meshwright.deploy.named_trees import read_named_trees
-    from meshwright.deploy.passwords import read_secret
     from meshwright.deploy.settings import BrokerSettings
     from meshwright.deploy.waves import compute_delta
     from meshwright.deploy.wiring import rewire, wire
@@ -122,13 +121,7 @@ def diff(
     folder = Path(local_path(old) or old)
     if holds(folder, FEDERATION):
         store = FederationFolder(folder)
-        known = store.read().settings
-        settings = replace(
-            known,
-            profile=profile or known.profile,
-            version=version or known.version,
-            secret=None if secret is None else read_secret(secret),
-        )
+        settings = store.read().settings.changed(profile, version, secret)
         change = plan_change(store, trees, settings, to_write=False)
         done = change.rollout.done
         return Difference(old, new, change.delta, done, change.drift, settings.identity_key)

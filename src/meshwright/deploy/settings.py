@@ -5,10 +5,11 @@ Settings that would leave brokers open beyond this machine are refused unless th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.deploy.passwords import SHORTEST_SECRET, derive, fingerprint
+from meshwright.deploy.passwords import SHORTEST_SECRET, derive, fingerprint, read_secret
 from meshwright.deploy.targets import DEFAULT_TARGET, load_target
 from meshwright.errors import InputError, first_five
 
@@ -58,6 +59,13 @@ class BrokerSettings:
             )
         if self.secret is not None:
             object.__setattr__(self, "fingerprint", fingerprint(self.secret))
+
+    def changed(
+        self, profile: str | None = None, version: str | None = None, secret: str | Path | None = None
+    ) -> BrokerSettings:
+        """Return the settings with another profile, version or file with a secret, where one is given."""
+        word = self.secret if secret is None else read_secret(Path(secret))
+        return replace(self, profile=profile or self.profile, version=version or self.version, secret=word)
 
     @property
     def broker(self) -> Target:

@@ -23,7 +23,6 @@ from meshwright.deploy.hosts.update import apply_change
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import read_named_trees
-from meshwright.deploy.passwords import read_secret
 from meshwright.errors import MeshwrightError
 from meshwright.files.schema import parse_record
 
@@ -133,13 +132,7 @@ def _apply_request(
     try:
         trees = read_named_trees(request["plan"], allow_relays=request["relays"])
         places = {broker: parse_record(fields, Endpoint) for broker, fields in request["places"].items()}
-        known = federation.settings
-        settings = replace(
-            known,
-            profile=request.get("profile", known.profile),
-            version=request.get("version", known.version),
-            secret=read_secret(Path(request["secret"])) if "secret" in request else known.secret,
-        )
+        settings = federation.settings.changed(*map(request.get, ("profile", "version", "secret")))
         change = plan_change(FederationFolder(federation.brokers.folder), trees, settings, Inventory(places))
         changing = replace(federation, settings=settings, inventory=change.inventory)
         return changing, {"changed": apply_change(change, changing)}
