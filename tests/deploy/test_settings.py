@@ -37,6 +37,16 @@ def test_defaults() -> None:
     assert BrokerSettings() == BrokerSettings("plain", "2.0", None)
 
 
+def test_only_what_is_given_changes(tmp_path: Path) -> None:
+    """A profile, version or secret replaces the known one; an empty secret is refused, not ignored."""
+    known = BrokerSettings("durable", "2.1", SECRET, identity="key")
+    assert known.changed() == known
+    assert known.changed("plain", "2.0") == BrokerSettings("plain", "2.0", SECRET, identity="key")
+    (tmp_path / "secret").touch(mode=0o600)
+    with pytest.raises(InputError, match="the secret is shorter than 16 bytes"):
+        known.changed(secret=tmp_path / "secret")
+
+
 def test_wrong_values_are_refused() -> None:
     """An unknown profile or version and a short secret are refused; 16 bytes are enough."""
     with pytest.raises(InputError, match="no profile 'x': choose one of plain, durable"):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from meshwright.deploy.delta import Delta, explain_delta, explain_orphaned_sessions
-from meshwright.deploy.federation_files import federation_files, mode_of, wave_files
 from meshwright.deploy.inventory import extend_inventory
 from meshwright.deploy.manifest import DeployedFederation, describe
 from meshwright.deploy.rollout import (
@@ -16,7 +15,7 @@ from meshwright.deploy.rollout import (
     acts_on_intermediate_files,
     target_digest,
 )
-from meshwright.deploy.targets import require_capable
+from meshwright.deploy.targets import federation_files, mode_of, require_capable, wave_files
 from meshwright.deploy.waves import compute_delta
 from meshwright.deploy.wiring import check_folder_names, rewire
 from meshwright.errors import InputError, first_five

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.deploy.federation_files import mode_of
 from meshwright.deploy.passwords import SHORTEST_SECRET, fingerprint
+from meshwright.deploy.targets import mode_of
 from meshwright.deploy.wiring import folder_of
 from meshwright.files.folder_change import digest
 from meshwright.files.real_folder import RealFolder

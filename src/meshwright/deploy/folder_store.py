@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.drift import drift_of_brokers, find_drift
-from meshwright.deploy.federation_files import federation_files, mode_of
 from meshwright.deploy.manifest import (
     DeployedFederation,
     describe,
@@ -23,6 +22,7 @@ from meshwright.deploy.manifest import (
     read_federation,
 )
 from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.targets import federation_files, mode_of
 from meshwright.deploy.wiring import Wiring, check_folder_names, folder_of
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder

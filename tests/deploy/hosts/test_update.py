@@ -18,9 +18,9 @@ from meshwright.deploy import (
     write_federation,
 )
 from meshwright.deploy.delta import Delta, Step
-from meshwright.deploy.federation_files import step_files
 from meshwright.deploy.folder_store import update_folders
 from meshwright.deploy.observations import expected_observations
+from meshwright.deploy.targets import step_files
 from meshwright.deploy.targets.mosquitto.logs import log_lines
 from meshwright.deploy.waves import compute_delta
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from meshwright.deploy.change import require_writable
 from meshwright.deploy.delta import Step, orphaned_sessions
-from meshwright.deploy.federation_files import wave_files
 from meshwright.deploy.folder_store import FederationFolder
 from meshwright.deploy.observations import REVISION, Observation, expected_observations
 from meshwright.deploy.proof.traffic import client_of
-from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
+from meshwright.deploy.targets import RELOAD, RESTART, START, STOP, wave_files
 from meshwright.deploy.wiring import LOCAL, bridge_identity
 
 if TYPE_CHECKING:
