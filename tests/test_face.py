@@ -206,7 +206,7 @@ def test_a_room_can_be_called(tmp_path: Path) -> None:
         (lambda: mw.design("subs.csv"), r"give mw\.load"),
         (lambda: mw.design({"a": "x"}), "give a set or list"),
         (lambda: mw.compare(HELD, ["gn"]), "gm"),
-        (lambda: mw.compare(HELD, ["gm"], speed=1), "takes a parameter 'speed'"),
+        (lambda: mw.compare(HELD, ["gm"], speed=1), "takes no parameter 'speed'"),
         (lambda: mw.certify(HELD), r"give what mw\.design returns"),  # type: ignore[arg-type]
         (lambda: mw.route(HELD), "give an overlay or a plan"),
         (lambda: mw.save(HELD, "x"), "give an Interest, a Plan or Trees"),  # type: ignore[arg-type]

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from meshwright import bounds, churn, content, measure, pipeline, routes, workloads
     from meshwright.actions.advise import advise
     from meshwright.actions.compare import compare
+    from meshwright.actions.load_save import load, save
     from meshwright.actions.plan import design
+    from meshwright.actions.report import plot
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.advice import Advice, Wishes
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from meshwright.designs.plan import Plan
     from meshwright.designs.proofs import certify
     from meshwright.errors import MeshwrightError
-    from meshwright.face import load, plot, save
     from meshwright.greedy import candidates, grow, rules
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
@@ -132,16 +133,16 @@ _ROOMS = {
     "compare": "actions.compare",
     "design": "actions.plan",
     "grow": "greedy",
-    "load": "face",
+    "load": "actions.load_save",
     "load_costs": "store.costs",
     "load_interest": "store.interest_files",
-    "plot": "face",
+    "plot": "actions.report",
     "profile": "pipeline.dataset.profile",
     "read_plan": "store.plans",
     "read_trees": "store.trees",
     "route": "routes",
     "rules": "greedy",
-    "save": "face",
+    "save": "actions.load_save",
     "write_dataset": "store.datasets",
     "write_plan": "store.plans",
     "write_trees": "store.trees",

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import meshwright as mw
-from meshwright.actions.sources import TopicChoice, group_topics, load_source
+from meshwright.actions.sources import Source, TopicChoice, group_topics, load_source
 from meshwright.designs.design import design as design_topics
 from meshwright.errors import EmptySourceError, InputError
 from terminal import meshwright
@@ -115,26 +115,26 @@ def test_costs_are_those_of_the_brokers() -> None:
 def test_choices_of_filters(tmp_path: Path) -> None:
     """Excluded filters are no part of the plan; plain topics take no such choice."""
     file = write_rows({"a": ["x/#", "x/y"], "b": ["x/y"]}, tmp_path / "file.csv")
-    planned = load_source(file, choice=TopicChoice(exclude=("x/#",)))
+    planned = load_source(Source(str(file), topics=TopicChoice(exclude=("x/#",))))
     assert planned.interest.topic_names.to_pylist() == ["x/y"]
     assert planned.source.topic_names.to_pylist() == ["x/#", "x/y"]
     assert planned.guessed
     with pytest.raises(InputError, match="apply to MQTT filters"):
-        load_source(file, choice=TopicChoice(topic_kind="plain", exclude=("x/#",)))
+        load_source(Source(str(file), topics=TopicChoice(topic_kind="plain", exclude=("x/#",))))
     with pytest.raises(InputError, match="published topics for --expand"):
         TopicChoice(rates=tmp_path)
 
 
 def test_notes_and_empty_sources(tmp_path: Path) -> None:
     """Repeated subscriptions are noted; a source without any is refused unless that is allowed."""
-    twice = load_source(write_rows({"a": ["x", "x"]}, tmp_path / "twice.csv"))
+    twice = load_source(Source(str(write_rows({"a": ["x", "x"]}, tmp_path / "twice.csv"))))
     assert twice.notes == (f"dropped 1 repeated subscription of {tmp_path / 'twice.csv'}",)
-    none = write_rows({}, tmp_path / "none.csv")
+    none = Source(str(write_rows({}, tmp_path / "none.csv")))
     with pytest.raises(EmptySourceError, match="has no subscriptions: name one"):
         load_source(none)
     assert load_source(none, allow_empty=True).interest.num_subscriptions == 0
     phases: list[str] = []
-    load_source(tmp_path / "twice.csv", progress=lambda done, share, phase: phases.append(phase))
+    load_source(Source(str(tmp_path / "twice.csv")), progress=lambda done, share, phase: phases.append(phase))
     assert phases == [f"reading {tmp_path / 'twice.csv'}"]
 
 

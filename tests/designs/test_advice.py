@@ -118,14 +118,15 @@ def test_a_search_under_one_limit_uses_it_up() -> None:
     assert front(interest, max_degree=1, steps=10) == ()
 
 
-def test_nothing_is_searched_under_a_limit_that_is_refuted() -> None:
+def test_nothing_is_searched_under_a_limit_that_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a proof says that no overlay keeps to the limit, no search is made for one."""
 
     def search(*_: object, **__: object) -> tuple[Plan, ...]:
         raise AssertionError("there is nothing to find")
 
     interest = unif(40, 12, min_size=2, max_size=6, seed=1)
-    advice = advise(interest, Wishes(max_degree=1), steps=0, trade_off=search)
+    monkeypatch.setattr("meshwright.designs.advice.front", search)
+    advice = advise(interest, Wishes(max_degree=1), steps=0)
     assert advice.chosen is not None
     assert advice.chosen.plan.figures["support"] < 1
 
@@ -190,7 +191,7 @@ def test_no_proof_denies_what_there_is(seed: int) -> None:
     assert max(proof.links.bound for proof in proofs) > fewest
 
 
-def test_proofs_share_the_seconds_of_one_search() -> None:
+def test_proofs_share_the_seconds_of_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """All proofs together get no more time than one search; with steps they have no limit."""
     interest = unif(60, 20, min_size=2, max_size=6, seed=1)
 
@@ -205,7 +206,8 @@ def test_proofs_share_the_seconds_of_one_search() -> None:
                 pass  # use all of it
             return proven
 
-        advise(interest, Wishes(max_degree=4, max_edges=86), prove=prove, **limit)  # type: ignore[arg-type]
+        monkeypatch.setattr("meshwright.designs.advice.certify", prove)
+        advise(interest, Wishes(max_degree=4, max_edges=86), **limit)  # type: ignore[arg-type]
         return given
 
     assert proofs(steps=5) == [None] * 6

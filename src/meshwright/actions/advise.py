@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.sources import group_topics
-from meshwright.progress import titled
+from meshwright.actions.outputs import check_target
+from meshwright.actions.plan import DesignChoice, write_over
+from meshwright.actions.report import check_page, write_page
+from meshwright.actions.sources import PlannedSource, Source, group_topics, load_source
+from meshwright.errors import InputError
+from meshwright.progress import announce_phase
 
 if TYPE_CHECKING:
     from meshwright.designs.advice import Advice, Wishes
-    from meshwright.designs.plan import Plan
-    from meshwright.interest import Interest
     from meshwright.progress import Progress
 
 
@@ -45,7 +50,7 @@ def advise(
     threads
         Number of threads.
     progress
-        A callback for the progress; its phases begin with the title of the design.
+        Called now and then, with phases named after designs and proofs.
 
     Examples
     --------
@@ -55,24 +60,91 @@ def advise(
     [('a', 'b'), ('a', 'c')]
     """
     from meshwright.designs import advice
-    from meshwright.designs.design import design
-    from meshwright.designs.front import front
-    from meshwright.designs.proofs import certify
-    from meshwright.designs.registry import find
 
     source = group_topics(interest)
+    made = advice.advise(
+        source.interest, wishes, seconds=seconds, steps=steps, seed=seed, threads=threads, progress=progress
+    )
+    return made.with_plans(source.planned)
 
-    def make(interest: Interest, algorithm: str, **given: Any) -> Plan:
-        report = titled(progress, find(algorithm).title)
-        return source.planned(design(interest, algorithm, progress=report, **given))
 
-    def prove(plan: Plan, **given: Any) -> Plan:
-        return certify(plan, progress=titled(progress, "Certificate"), **given)
+@dataclass(frozen=True)
+class SearchBudget:
+    """How long each search takes: seconds, 20 by default, or steps, which are the same on every machine."""
 
-    def trade_off(interest: Interest, **given: Any) -> tuple[Plan, ...]:
-        return tuple(source.planned(plan) for plan in front(interest, **given))
+    seconds: float | None = None
+    steps: int | None = None
 
-    return advice.advise(
-        source.interest, wishes, seconds=seconds, steps=steps, seed=seed, threads=threads, make=make,
-        prove=prove, trade_off=trade_off,
-    )  # fmt: skip
+    def __post_init__(self) -> None:
+        if self.seconds is not None and self.steps is not None:
+            raise InputError("--seconds and --steps both limit the search: give one of them")
+
+
+@dataclass(frozen=True, eq=False)
+class Advised:
+    """Advice about a dataset or file, and what was written."""
+
+    advice: Advice
+    source: PlannedSource
+    plan: str | None = None
+    chart: Path | None = None
+    report: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether there is a plan to take, and it connects every topic."""
+        return self.advice.chosen is not None and self.advice.chosen.complete
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice, its reasons, all plans that were tried, and what was written."""
+        files = {"plan": self.plan, "chart": self.chart and str(self.chart), "report": self.report}
+        return {"source": self.source.name, **self.source.to_dict(), **self.advice.to_dict(), **files}
+
+
+def advise_on(
+    source: Source,
+    wishes: Mapping[str, Any],
+    budget: SearchBudget,
+    choice: DesignChoice,
+    *,
+    out: str | None = None,
+    report: Path | None = None,
+    chart: Path | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Advised:
+    """Advise on a dataset or file, and write the plan to take, with its page, if `out` is given.
+
+    `wishes` are the fields of `Wishes`; of `choice` only the seed and the threads matter.
+    """
+    from meshwright.designs import advice
+    from meshwright.report import trade_off
+    from meshwright.report.sheet import check_chart
+    from meshwright.store.plans import check_replaced
+
+    wanted = advice.Wishes(**wishes)
+    if out is not None:
+        check_target(out, "plan")
+        check_page(report)
+    elif report is not None:
+        raise InputError("--report shows the chosen plan: add --out PLAN to keep it, or leave --report out")
+    if chart is not None:
+        check_chart(chart)
+    loaded = load_source(source, progress=progress)
+    made = advice.advise(
+        loaded.interest, wanted, seconds=budget.seconds, steps=budget.steps, seed=choice.seed,
+        threads=choice.threads, progress=progress,
+    ).with_plans(loaded.planned)  # fmt: skip
+    announce_phase(progress, "measuring")
+    made.table()  # measures every plan, once
+    plan, notes, page = made.plan, [*loaded.notes], None
+    if chart is not None:
+        trade_off(chart, others=[own.plan for own in made.tried], chosen=plan, title=loaded.title)
+    if out is not None and plan is not None:
+        if not force:
+            check_replaced(out, loaded.dataset, plan.algorithm, plan)
+        notes += write_over(plan, out, page=True)
+        written = write_page(out, loaded.source, report, progress=progress)
+        page, notes = written.path, [*notes, *written.notes]
+    return Advised(made, loaded, out if plan is not None else None, chart, page, tuple(notes))

@@ -56,8 +56,8 @@ class Demonstration:
         return {
             "dataset": self.ingested.dataset,
             "ingested": self.ingested.outcome.described(),
-            "designs": [_describe(plan) for plan in self.designs],
-            "plan": {**_describe(self.plan), **made},
+            "designs": [plan.to_dict() for plan in self.designs],
+            "plan": {**self.plan.to_dict(), **made},
             "trees": self.trees,
             "configuration": self.configuration,
             "real_brokers": self.real_brokers,
@@ -82,6 +82,7 @@ def demonstrate(
     from meshwright.actions.advise import advise
     from meshwright.actions.export import export
     from meshwright.actions.plan import design
+    from meshwright.actions.report import REPORT, write_page
     from meshwright.actions.route import route
     from meshwright.actions.sources import format_size, load_interest
     from meshwright.deploy.targets import DEFAULT_TARGET
@@ -127,7 +128,7 @@ def demonstrate(
     )
     line, proof = run_brokers(interest, out / "brokers", progress)
     say("real brokers", line)
-    page = _write_page(folder, interest, out, progress)
+    page = Path(write_page(folder, interest, out / REPORT, progress=progress).path)
     tried = [own.plan for own in advice.tried]
     drawn = [each for each in tried if each.algorithm != "best"]
     degree_and_support([*drawn, ring], picture, title=f"A synthetic federation: {size}")
@@ -182,20 +183,6 @@ def run_brokers(interest: Interest, out: Path, progress: Progress | None) -> tup
         f"{counts['missing']:,} missing, {counts['duplicate']:,} duplicate, {counts['leaked']:,} leaked"
     )
     return line, {"passed": proof.passed, **counts, "plan": str(out)}
-
-
-def _write_page(plan: Path, interest: Interest, out: Path, progress: Progress | None) -> Path:
-    from meshwright.report.plan_facts import facts_of_stored_plan
-    from meshwright.report.plan_page import write_plan_page
-
-    facts = facts_of_stored_plan(plan, interest, progress=progress)
-    announce_phase(progress, "drawing the page")
-    return write_plan_page(facts, out / "report.html")
-
-
-def _describe(plan: Plan) -> dict[str, Any]:
-    stated = {"parameters": plan.stated_parameters, "seed": plan.seed}
-    return {"algorithm": plan.algorithm, **stated, **plan.figures}
 
 
 def _explain_choice(plan: Plan, ring: Plan) -> str:

@@ -1,20 +1,47 @@
-"""Plan: design which brokers to link."""
+"""Plan: design which brokers to link, and keep the plan."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.sources import group_topics
-from meshwright.designs.registry import DESIGNS, PARAMETERS, describe_parameter
+from meshwright.actions.outputs import check_target
+from meshwright.actions.report import check_page, write_page
+from meshwright.actions.sources import (
+    PlannedSource,
+    Source,
+    group_topics,
+    load_link_costs,
+    load_source,
+)
+from meshwright.actions.spark import SparkOptions
+from meshwright.designs.registry import DESIGNS, PARAMETERS, check_parameters, describe_parameter, find
+from meshwright.errors import InputError
+from meshwright.progress import titled
 
 if TYPE_CHECKING:
     from meshwright.bounds import NodePrices, Prices
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.plan import Parameter, Plan
     from meshwright.overlay import Overlay
+    from meshwright.pipeline.plans.parts import PlanInParts
     from meshwright.progress import Progress
 
-__all__ = ["DESIGNS", "PARAMETERS", "describe_parameter", "design"]
+__all__ = [
+    "DESIGNS",
+    "PARAMETERS",
+    "DesignChoice",
+    "Front",
+    "Parts",
+    "Planned",
+    "describe_parameter",
+    "design",
+    "plan",
+    "plan_front",
+    "write_over",
+]
 
 
 def design(
@@ -59,3 +86,268 @@ def design(
         **parameters,
     )  # fmt: skip
     return source.planned(made)
+
+
+@dataclass(frozen=True)
+class DesignChoice:
+    """Which design makes a plan, and how."""
+
+    algorithm: str = "gm"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Those of the design, by name; see `PARAMETERS`."""
+    seed: int = 0
+    threads: int = 1
+    certify: bool = False
+    """Whether the plan gets a proof of how few links are needed."""
+
+    def check(self, costs: object = None) -> None:
+        """Refuse an unknown design, and parameters that do not fit it."""
+        find(self.algorithm)
+        check_parameters([self.algorithm], {**self.parameters, "costs": costs}, options=True)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Whether an interest is planned in parts on Spark, which takes more links."""
+
+    parts: int | None = None
+    coverage: int | None = None
+    """Representatives per topic of a part; 3 by default."""
+    spark: SparkOptions = field(default_factory=SparkOptions)
+
+    @property
+    def unused(self) -> bool:
+        """Whether Spark was asked for without parts, so that nothing runs there."""
+        return self.parts is None and self.spark.asked
+
+    def check(self, choice: DesignChoice, costs: object) -> None:
+        """Refuse what cannot be planned in parts."""
+        if self.coverage is not None and self.parts is None:
+            raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
+        self.spark.settings()  # the session may not be needed, and then nobody reads them
+        if self.parts is None:
+            return
+        if costs is not None:
+            raise InputError("--costs and --parts cannot be combined: leave one of them out")
+        from meshwright.pipeline.plans.parts import check_parts
+
+        check_parts(choice.algorithm, choice.parameters, self.parts, self.coverage)
+
+
+DRIVER = "only plans in parts run on Spark (--parts P)"
+"""Why a plan with the options of Spark is made on this machine."""
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan that was made and written."""
+
+    plan: Plan
+    source: PlannedSource
+    out: str
+    report: str | None = None
+    """The page of the plan."""
+    proving: float | None = None
+    """How many seconds the certificate took, where that is known."""
+    in_parts: PlanInParts | None = None
+    driver: bool = False
+    """Whether it was made on this machine although Spark was asked for."""
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, how it was made, and what was written."""
+        way: dict[str, Any] = {"way": "driver", "why": DRIVER, "loss": None} if self.driver else {}
+        if self.in_parts is not None:
+            lost = self.in_parts.loss
+            loss = {
+                "sample_nodes": lost.nodes,
+                "exact": lost.exact,
+                "divided": lost.divided,
+                "share": lost.share,
+            }
+            way = {"way": "parts", "why": self._parts_given, "loss": loss}
+        files = {"plan": self.out, "report": self.report}
+        return {**self.plan.to_dict(), **self.source.to_dict(), **way, **files}
+
+    @property
+    def _parts_given(self) -> str:
+        return f"--parts {self.plan.stated_parameters['parts']} was given"
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines for people."""
+        lines = [self.plan.summary(proving=self.proving), *self.source.lines]
+        if self.driver:
+            lines.append(f"planned on this machine: {DRIVER}")
+        if self.in_parts is not None:
+            sample = f"a sample of {self.in_parts.loss.nodes:,} brokers, planned both ways"
+            lines.append(f"planned by divide and conquer: {self._parts_given}")
+            lines.append(f"extra links: {self.in_parts.loss.share:+.1%} on {sample}")
+        return [
+            *lines,
+            *([] if self.report is None else [f"report: {self.report}"]),
+            f"written to {self.out}",
+        ]
+
+
+NOTHING_TO_PLAN = "nothing to plan; to plan it anyway, add --allow-empty"
+
+
+def plan(
+    source: Source,
+    out: str,
+    choice: DesignChoice,
+    *,
+    costs: Path | None = None,
+    metric: bool = False,
+    parts: Parts | None = None,
+    report: Path | None = None,
+    allow_empty: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Planned:
+    """Design an overlay for a dataset or file, and write the plan, with its page if that is named.
+
+    With parts it is made on Spark; otherwise on this machine. A plan of another dataset, design or
+    parameters is replaced only by `force`.
+    """
+    from meshwright.store.plans import check_replaced
+
+    parts = parts or Parts()
+    choice.check(costs)
+    check_target(out, "plan")  # all that is wrong is said before long work
+    if report is not None:
+        check_page(report)
+    parts.check(choice, costs)
+    loaded = load_source(source, allow_empty=allow_empty, remedy=NOTHING_TO_PLAN, progress=progress)
+    if not force:
+        check_replaced(out, loaded.dataset, choice.algorithm)
+    link_costs = load_link_costs(costs, loaded.interest, metric=metric, progress=progress)
+    in_parts, proving = None, None
+    if parts.parts is not None:
+        in_parts = _make_in_parts(loaded, choice, parts, progress)
+        made = in_parts.plan
+    else:
+        made, proving = _make(loaded, choice, link_costs, progress)
+    made = loaded.planned(made)
+    if not force:
+        check_replaced(out, loaded.dataset, choice.algorithm, made)
+    notes = [*loaded.notes, *write_over(made, out, page=report is not None)]
+    if report is not None:
+        notes += write_page(out, loaded.source, report, costs=link_costs, progress=progress).notes
+    page = None if report is None else str(report)
+    return Planned(made, loaded, out, page, proving, in_parts, parts.unused, tuple(notes))
+
+
+def _make(
+    loaded: PlannedSource, choice: DesignChoice, costs: LinkCosts | None, progress: Progress | None
+) -> tuple[Plan, float | None]:
+    """Return the plan, and the seconds of its certificate.
+
+    The plan of a design that ignores costs still gets its total cost.
+    """
+    from dataclasses import replace
+
+    from meshwright.designs.design import design as design_topics
+    from meshwright.jit.announce import working_seconds
+
+    known, began = find(choice.algorithm), working_seconds()
+    made = design_topics(
+        loaded.interest, choice.algorithm, seed=choice.seed, threads=choice.threads,
+        progress=titled(progress, known.title), costs=costs if "costs" in known.parameters else None,
+        certify=choice.certify, **choice.parameters,
+    )  # fmt: skip
+    proving = working_seconds() - began - made.seconds if choice.certify else None
+    return replace(made, costs=costs), proving
+
+
+def _make_in_parts(
+    loaded: PlannedSource, choice: DesignChoice, parts: Parts, progress: Progress | None
+) -> PlanInParts:
+    from dataclasses import replace
+
+    from meshwright.designs.proofs import certify
+    from meshwright.pipeline.plans.parts import plan_in_parts
+
+    assert parts.parts is not None
+    done = plan_in_parts(
+        loaded.interest, choice.algorithm, parts.spark.open, parts=parts.parts, coverage=parts.coverage,
+        parameters=choice.parameters, seed=choice.seed,
+        progress=titled(progress, find(choice.algorithm).title),
+    )  # fmt: skip
+    if not choice.certify:
+        return done
+    proven = certify(done.plan, threads=choice.threads, progress=titled(progress, "Certificate"))
+    return replace(done, plan=proven)
+
+
+FURTHER_PARTS = {
+    "prices.parquet": ("a certificate", "--certify"),
+    "trees.parquet": ("trees", "meshwright route"),
+    "report.html": ("a page", "meshwright report"),
+}
+"""Parts of a plan that not every plan has, by file: what they are, and how to get them."""
+
+
+def write_over(made: Plan, out: str, *, page: bool = False) -> tuple[str, ...]:
+    """Write a plan, and return notes about parts of the plan that was there and that this one lacks.
+
+    `page` says that a page follows.
+    """
+    from meshwright.files.places import names_in
+    from meshwright.store.plans import write_plan
+
+    before = names_in(out)
+    write_plan(made, out)
+    lost = {*before}.difference(names_in(out), ["report.html"] if page else [])
+    gone = [part for file, part in FURTHER_PARTS.items() if file in lost]
+    if not gone:
+        return ()
+    names, ways = (" and ".join(words) for words in zip(*gone, strict=True))
+    return (f"the plan that was in {out} had {names}, and this one does not: use {ways}",)
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """One plan per maximum degree on the trade-off of links and degree, and a chart, in a folder."""
+
+    plans: tuple[Plan, ...]
+    source: PlannedSource
+    out: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the folder and the figures of all plans."""
+        return {"front": self.out, "plans": [made.to_dict() for made in self.plans]}
+
+
+def plan_front(
+    source: Source,
+    out: str,
+    choice: DesignChoice,
+    *,
+    costs: Path | None = None,
+    report: Path | None = None,
+    allow_empty: bool = False,
+    progress: Progress | None = None,
+) -> Front:
+    """Find the trade-off of links and maximum degree, and write it: a plan for each degree, and a chart."""
+    from meshwright.designs.front import front
+    from meshwright.report import write_front
+    from meshwright.report.sheet import check_matplotlib
+
+    find(choice.algorithm)
+    check_target(out, "front")
+    if choice.algorithm != "best":
+        raise InputError(f"{choice.algorithm} has no --front: leave it out, or take --algorithm best")
+    for name in ("objective", "k", "report"):
+        if name in choice.parameters or (name == "report" and report is not None):
+            raise InputError(f"--front covers the whole trade-off: leave --{name} out")
+    check_matplotlib()
+    choice.check(costs)
+    loaded = load_source(source, allow_empty=allow_empty, remedy=NOTHING_TO_PLAN, progress=progress)
+    plans = front(
+        loaded.interest, seed=choice.seed, certify=choice.certify, threads=choice.threads,
+        progress=titled(progress, "Best"), **choice.parameters,
+    )  # fmt: skip
+    write_front(plans, out, title=loaded.title)
+    return Front(plans, loaded, out)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import EmptySourceError, InputError
@@ -14,8 +15,6 @@ from meshwright.formatting import counted
 from meshwright.progress import announce_phase
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.plan import Plan
     from meshwright.filters import PlannedFilters
@@ -61,6 +60,8 @@ class PlannedSource:
     """The brokers and their topics, or their groups of overlapping MQTT filters."""
     filters: PlannedFilters | None = None
     """The filters and their groups; None for plain topics."""
+    name: str = ""
+    """The dataset or file, as it was named."""
     guessed: bool = False
     """Whether topics count as filters only because some have wildcards."""
     notes: tuple[str, ...] = ()
@@ -70,6 +71,16 @@ class PlannedSource:
     def source(self) -> Interest:
         """The interest of the dataset, with its topics as they are."""
         return self.interest if self.filters is None else self.filters.source
+
+    @property
+    def size(self) -> str:
+        """Its name and what is planned, in words."""
+        return f"{self.name}: {format_size(self.interest)}"
+
+    @property
+    def title(self) -> str:
+        """The title of a chart: the name without its folders, and the size."""
+        return f"{Path(self.name).name or self.name}: {format_size(self.interest)}"
 
     @property
     def dataset(self) -> str:
@@ -125,10 +136,17 @@ def group_topics(interest: Any, choice: TopicChoice | None = None) -> PlannedSou
     return PlannedSource(filters.groups, filters)
 
 
+@dataclass(frozen=True)
+class Source:
+    """A dataset or file, and how it is read."""
+
+    path: str
+    columns: Columns | None = None
+    topics: TopicChoice = TopicChoice()
+
+
 def load_source(
-    source: str | Path,
-    columns: Columns | None = None,
-    choice: TopicChoice | None = None,
+    source: Source,
     *,
     allow_empty: bool = False,
     remedy: str = "name one that has some",
@@ -147,14 +165,14 @@ def load_source(
     """
     from meshwright.names import MQTT
 
-    choice = choice or TopicChoice()
-    loaded = _load(source, columns, choice.topic_kind, progress)
+    loaded = _load(source.path, source.columns, source.topics.topic_kind, progress)
     if not allow_empty and not loaded.interest.num_subscriptions:
-        raise EmptySourceError(str(source), remedy)
+        raise EmptySourceError(source.path, remedy)
     if loaded.interest.kind == MQTT:
         announce_phase(progress, "comparing filters")
-    planned = group_topics(loaded.interest, choice)
-    return replace(planned, guessed=loaded.guessed, notes=_notes(source, loaded.interest))
+    planned = group_topics(loaded.interest, source.topics)
+    notes = _notes(source.path, loaded.interest)
+    return replace(planned, name=source.path, guessed=loaded.guessed, notes=notes)
 
 
 def load_interest(

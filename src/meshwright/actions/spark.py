@@ -33,9 +33,13 @@ class SparkOptions:
         """Whether the user asks for Spark: by an option, a variable, or the settings of Spark."""
         from meshwright.pipeline.session.start import user_settings
 
-        named = self.master is not None or bool(self.conf)
-        given = self.always or named or "SPARK_REMOTE" in os.environ
+        given = self.always or self.asked or "SPARK_REMOTE" in os.environ
         return given or "spark.master" in user_settings()
+
+    @property
+    def asked(self) -> bool:
+        """Whether an option of the command asks for Spark."""
+        return self.master is not None or bool(self.conf)
 
     @property
     def is_service(self) -> bool:

@@ -25,6 +25,15 @@ def answer_json(document: dict[str, Any]) -> None:
     sys.stdout.write(escape.json(text) + "\n")
 
 
+def show(result: Any, *lines: RenderableType, json: bool) -> None:
+    """Print the result of an action as JSON or in lines, and its notes to stderr."""
+    notes(getattr(result, "notes", ()))
+    if json:
+        answer_json(result.to_dict())
+    else:
+        answer(*lines)
+
+
 def answer(*lines: RenderableType) -> None:
     """Print lines or tables; text is literal, never markup, and never steers the terminal."""
     if all(isinstance(line, str) for line in lines):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +16,13 @@ from meshwright.designs.design import design
 from meshwright.designs.front import front
 from meshwright.designs.plan import Plan
 from meshwright.designs.proofs import certify, limits_degree, lowest_of
+from meshwright.designs.registry import find
 from meshwright.errors import InputError
 from meshwright.formatting import counted
 from meshwright.greedy.rules import check_flag
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
+from meshwright.progress import Progress, titled
 
 NEARLY_FEWEST = 1.03
 """Up to this factor more links are accepted for a lower maximum degree."""
@@ -109,6 +111,22 @@ class Tried:
             unmet.append(f"diameter at least {self.diameters.maximum}, not known exactly")
         return unmet
 
+    def to_dict(self, wishes: Wishes) -> dict[str, Any]:
+        """Return the fields of a JSON answer, with the requirements that the plan does not meet."""
+        return {
+            **self.plan.to_dict(),
+            "diameter": self.diameters.maximum if self.complete else None,
+            "diameter_is_exact": self.complete and bool(self.diameters.exact.all()),
+            "redundant_edges": self.redundant,
+            "unmet": self.unmet(wishes),
+        }
+
+    def with_plan(self, change: Callable[[Plan], Plan]) -> Tried:
+        """Return the measures of the same overlay for a plan that states more."""
+        made = Tried(change(self.plan))
+        vars(made).update({name: value for name, value in vars(self).items() if name != "plan"})
+        return made
+
     @property
     def _stars(self) -> bool:
         """Whether the design guarantees topic diameters of 2, so that no measure is needed."""
@@ -134,6 +152,20 @@ class Advice:
     def plan(self) -> Plan | None:
         """The plan to take, if any."""
         return None if self.chosen is None else self.chosen.plan
+
+    def with_plans(self, change: Callable[[Plan], Plan]) -> Advice:
+        """Return the same advice about plans that state more."""
+        tried = tuple(own.with_plan(change) for own in self.tried)
+        chosen = None if self.chosen is None else tried[self.tried.index(self.chosen)]
+        return replace(self, tried=tried, chosen=chosen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of a JSON answer; `chosen` is a place among the plans."""
+        return {
+            "chosen": None if self.chosen is None else self.tried.index(self.chosen),
+            "reasons": list(self.reasons),
+            "plans": [own.to_dict(self.wishes) for own in self.tried],
+        }
 
     def __repr__(self) -> str:
         taken = "take none" if self.plan is None else f"take {self.plan!r}"
@@ -176,9 +208,7 @@ def advise(
     steps: int | None = None,
     seed: int = 0,
     threads: int = 1,
-    make: Callable[..., Plan] = design,
-    prove: Callable[..., Plan] = certify,
-    trade_off: Callable[..., tuple[Plan, ...]] = front,
+    progress: Progress | None = None,
 ) -> Advice:
     """Try the designs that fit the requirements, and choose one.
 
@@ -200,14 +230,8 @@ def advise(
         machine. Greedy designs take as long as they take.
     threads
         Number of threads.
-    make
-        The function that makes a plan, with the signature of `design`.
-    prove
-        The function that proves bounds for the plan of a design without a budget, with the signature of
-        `certify`.
-    trade_off
-        The function that searches under a degree limit, with the signature of `front`; it is called if the
-        degree is limited.
+    progress
+        Called now and then, with phases named after designs and proofs.
 
     Examples
     --------
@@ -223,8 +247,8 @@ def advise(
             f"wishes are {type(wishes).__name__}: give mw.Wishes, such as mw.Wishes(max_degree=4)"
         )
     budget = Budget(seconds, steps)
-    searching = budget.limit
-    proofs = _Proofs(None if budget.steps is not None else budget.seconds, threads, prove)
+    searching: dict[str, Any] = budget.limit
+    proofs = _Proofs(None if budget.steps is not None else budget.seconds, threads, progress)
     tried: list[Tried] = []
 
     def try_out(algorithm: str, given: dict[str, Any], *, after: int = 0) -> None:
@@ -233,7 +257,8 @@ def advise(
         running: dict[str, Any] = {"seed": seed, "threads": threads}
         if algorithm == "best":  # it shares its own budget with its proofs
             running |= {"certify": True, "prices": known[0].prices, "lowest": lowest_of(known)}
-        plan = make(interest, algorithm, **running, **given)
+        running["progress"] = titled(progress, find(algorithm).title)
+        plan = design(interest, algorithm, **running, **given)
         tried.append(Tried(plan if algorithm == "best" else proofs.add(plan, known, after)))
 
     fitting = _fitting(interest, wishes, searching)
@@ -246,9 +271,9 @@ def advise(
     possible = lowest is None or wishes.max_degree is None or lowest.bound <= wishes.max_degree
     if wishes.max_degree is not None and not wishes.resilient and possible:
         prices = tried[0].plan.prices
-        found = trade_off(
+        found = front(
             interest, max_degree=wishes.max_degree, seed=seed, threads=threads, certify=True, prices=prices,
-            lowest=lowest, **searching,
+            lowest=lowest, progress=titled(progress, "Under the degree limit"), **searching,
         )  # fmt: skip
         tried += [Tried(min(found, key=lambda plan: len(plan.overlay)))] if found else []
     if not _good(tried, wishes) and not wishes.resilient and wishes.diameter is None:
@@ -260,8 +285,8 @@ def advise(
 class _Proofs:
     """The proofs of designs without a budget, which share the seconds of one search; None is no limit."""
 
-    def __init__(self, seconds: float | None, threads: int, prove: Callable[..., Plan]) -> None:
-        self.left, self.threads, self.prove = seconds, threads, prove
+    def __init__(self, seconds: float | None, threads: int, progress: Progress | None) -> None:
+        self.left, self.threads, self.progress = seconds, threads, titled(progress, "Certificate")
 
     def add(self, plan: Plan, known: list[Plan], after: int) -> Plan:
         """Return a plan with proofs, where the degrees of `after` more plans are to be proven."""
@@ -271,7 +296,7 @@ class _Proofs:
         share = 1 / (1 + bool(after)) if not known else parts / (after + parts)
         began = working_seconds()
         seconds = None if self.left is None else share * self.left
-        proven = self.prove(plan, known=known, seconds=seconds, threads=self.threads)
+        proven = certify(plan, known=known, seconds=seconds, threads=self.threads, progress=self.progress)
         if self.left is not None:
             self.left = max(0.0, self.left - (working_seconds() - began))
         return proven

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
+from meshwright.costs.link_costs import LinkCosts
+from meshwright.designs.by_contribution import literal_minmax
 from meshwright.designs.design import design
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.designs.proofs import lowest_of
-from meshwright.designs.registry import find
+from meshwright.designs.registry import check_parameters, find
 from meshwright.errors import InputError
 from meshwright.formatting import counted, duration, excess, percentage
 from meshwright.interest import Interest
+from meshwright.progress import Progress, titled
 
 USUAL = ("gm", "low", "minmax", "ring")
 """The designs that are compared unless others are named."""
@@ -103,9 +106,13 @@ def compare(
     certify: bool = False,
     seed: int = 0,
     threads: int = 1,
+    costs: LinkCosts | None = None,
+    progress: Progress | None = None,
     **parameters: Parameter,
 ) -> Comparison:
     """Design by several algorithms; each gets the parameters that it takes.
+
+    Every plan has its total cost where `costs` are given, and a `ratio` refers to one and the same run.
 
     >>> import meshwright as mw
     >>> mw.compare({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, ["gm", "ring"])
@@ -123,24 +130,18 @@ def compare(
     chosen = {name: find(name) for name in algorithms}
     if not chosen:
         raise InputError("algorithms names nothing: name at least one, such as ['gm', 'low']")
-    for name in parameters:
-        if not any(name in own.parameters for own in chosen.values()):
-            raise InputError(f"none of {', '.join(chosen)} takes a parameter {name!r}: leave it out")
+    check_parameters([*chosen], parameters, several=True)
     interest = Interest.of(interest)
+    reference = None
+    if parameters.get("ratio") is not None:
+        reference = literal_minmax(interest, threads=threads, progress=titled(progress, "Literal MinMax-ODA"))
     plans: list[Plan] = []
     for name, own in chosen.items():
-        given: dict[str, Any] = {key: parameters[key] for key in parameters if key in own.parameters}
-        prices = plans[0].prices if plans else None
-        plans.append(
-            design(
-                interest,
-                name,
-                seed=seed,
-                threads=threads,
-                certify=certify,
-                prices=prices,
-                lowest=lowest_of(plans),
-                **given,
-            )
-        )
+        made = design(
+            interest, name, seed=seed, threads=threads, progress=titled(progress, own.title),
+            costs=costs if "costs" in own.parameters else None, certify=certify,
+            prices=plans[0].prices if plans else None, lowest=lowest_of(plans), reference=reference,
+            **own.used(parameters),
+        )  # fmt: skip
+        plans.append(replace(made, costs=costs))
     return Comparison(tuple(plans))

@@ -112,6 +112,15 @@ class Plan:
             for name, value in self.parameters.items()
         }
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of a JSON answer."""
+        return {
+            "algorithm": self.algorithm,
+            "parameters": self.stated_parameters,
+            "seed": self.seed,
+            **self.figures,
+        }
+
     def summary(self, *, proving: float | None = None) -> str:
         """Return the figures as a few lines of text; `proving` is how long the certificate took, if known."""
         figures = self.figures

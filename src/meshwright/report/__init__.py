@@ -1,6 +1,6 @@
 """Reports: tables for the terminal, charts and pages as files.
 
-`meshwright.report(plan, path)` calls `meshwright.face.report`, which writes the page of a plan.
+`meshwright.report(plan, path)` calls `meshwright.actions.report.report`, which writes the page of a plan.
 
 >>> import tempfile
 >>> import meshwright as mw
@@ -12,10 +12,12 @@
 from meshwright.report.charts import degree_and_support, trade_off, write_front
 from meshwright.report.plan_charts import degree_chart, graph_picture, support_chart
 from meshwright.report.replays import churn_chart, churn_lines, churn_table
-from meshwright.report.tables import advice_table, comparison
+from meshwright.report.tables import advice_lines, advice_table, comparison, refuting_lines
+from meshwright.report.verdict import verdict_lines
 from meshwright.rooms import make_callable
 
 __all__ = [
+    "advice_lines",
     "advice_table",
     "churn_chart",
     "churn_lines",
@@ -24,9 +26,11 @@ __all__ = [
     "degree_and_support",
     "degree_chart",
     "graph_picture",
+    "refuting_lines",
     "support_chart",
     "trade_off",
+    "verdict_lines",
     "write_front",
 ]
 
-make_callable(__name__, "meshwright.face.report")
+make_callable(__name__, "meshwright.actions.report.report")

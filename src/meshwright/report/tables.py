@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from meshwright.formatting import amount, duration, excess, percentage
+from meshwright.formatting import amount, counted, duration, excess, percentage
 
 if TYPE_CHECKING:
     from meshwright.designs.advice import Advice, Tried
@@ -203,3 +203,47 @@ def _fits(own: Tried, advice: Advice) -> Text:
     if own.unmet(advice.wishes):
         return Text("no", "red")
     return Text("yes") if own.complete else Text("in part")
+
+
+def refuting_lines(plans: Iterable[Plan]) -> list[str]:
+    """Return the proof that no overlay keeps to the degree limit of a plan, if there is one.
+
+    The table has no figure for it: nothing that connects every topic is within that limit.
+    """
+    from meshwright.designs.plan import degree_lines
+
+    known = [plan.figures for plan in plans if plan.degree_proof is not None]
+    refuted = [figures for figures in known if figures["at_degree"] < figures["degree_bound"]]
+    return degree_lines(max(refuted, key=lambda figures: figures["degree_bound"]))[:1] if refuted else []
+
+
+def advice_lines(advice: Advice) -> list[str]:
+    """Return which plan to take and why, or why none."""
+    if advice.chosen is None:
+        first, *rest = advice.reasons
+        return [f"take none: {first}", *(f"the nearest has {reason}" for reason in rest)]
+    figures = advice.chosen.plan.figures
+    return [
+        f"take {name_of(advice.chosen.plan)}:",
+        *(f"- {reason}" for reason in advice.reasons),
+        *([] if advice.chosen.complete else [f"- support {percentage(figures['support'])}"]),
+        *_certificate_lines(advice),
+    ]
+
+
+def _certificate_lines(advice: Advice) -> list[str]:
+    """Say how close the plan is to the fewest links; no bound covers resilience or diameters."""
+    figures = advice.chosen.plan.figures if advice.chosen is not None else {}
+    if "gap" not in figures:
+        return []
+    demanding = advice.wishes.resilient or advice.wishes.diameter is not None
+    fewest = "the fewest that connect topics at all" if demanding else "the fewest links possible"
+    lines = [f"- at most {excess(figures['gap'])} above {fewest}"]
+    if "degree_bound" in figures and not demanding:
+        limit = f"with at most {counted(int(figures['at_degree']), 'link')} per broker"
+        near = excess(figures["gap_at_degree"]) if "gap_at_degree" in figures else None
+        lines += [] if near is None else [f"- at most {near} above the fewest {limit}"]
+        lines.append(
+            f"- no overlay that connects every topic has a maximum degree below {figures['degree_bound']}"
+        )
+    return lines

@@ -2,7 +2,7 @@
 
 Nothing here imports, directly or indirectly, a module that designs, grows, repairs, searches, routes or
 proves bounds. The functions take plain data and return reports; `meshwright.store` reads the folders.
-`meshwright.verify(plan)` calls `meshwright.face.verify`, which hands over what the plan states.
+`meshwright.verify(plan)` calls `meshwright.actions.verify.verify`, which hands over what the plan states.
 
 >>> import meshwright as mw
 >>> mw.verify(mw.design({"a": {"x"}, "b": {"x"}}, "gm"))
@@ -41,4 +41,4 @@ __all__ = [
     "verify_plan",
 ]
 
-make_callable(__name__, "meshwright.face.verify")
+make_callable(__name__, "meshwright.actions.verify.verify")

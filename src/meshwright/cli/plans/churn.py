@@ -90,8 +90,8 @@ def churn(
     the maximum degree of the whole overlay in the rule, and makes newcomers nobody's backups.
     """
     from meshwright.actions.churn import replay_churn
+    from meshwright.actions.compare import split_names
     from meshwright.cli import output
-    from meshwright.cli.plans.design_runs import split_names
     from meshwright.cli.progress_bar import ProgressBar
     from meshwright.report import churn_lines, churn_table
 
@@ -147,9 +147,9 @@ def chaos(
     the most subscribers. Topics of a plan of MQTT filters are groups of filters that overlap.
     """
     from meshwright.actions.chaos import fail_brokers
+    from meshwright.actions.compare import split_names
     from meshwright.actions.sources import format_size
     from meshwright.cli import output
-    from meshwright.cli.plans.design_runs import split_names
     from meshwright.cli.progress_bar import ProgressBar
     from meshwright.formatting import counted
 

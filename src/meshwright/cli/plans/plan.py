@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,84 +11,19 @@ from meshwright.cli.options import (
     AllowEmpty,
     Certify,
     Costs,
-    Delimiter,
     DesignParameters,
-    ExcludeTopic,
-    Expand,
+    FileColumns,
     Force,
     Json,
     Metric,
-    NodeColumn,
-    NoHeader,
-    PublishedTopics,
+    ReportFile,
     Seed,
     ShowProgress,
-    SkipUnusable,
     Source,
+    Spark,
     Threads,
-    TopicColumn,
-    TopicKind,
-    file_columns,
+    Topics,
 )
-from meshwright.cli.plans.report import ReportFile, check_page, write_page
-from meshwright.cli.spark import Conf, ConnectTimeout, Master
-
-if TYPE_CHECKING:
-    from meshwright.designs.plan import Parameter
-    from meshwright.interest import Interest
-
-
-def check_front(algorithm: str, **barred: Parameter) -> None:
-    """Raise an InputError before long work for options that do not fit --front."""
-    from meshwright.errors import InputError
-    from meshwright.report.sheet import check_matplotlib
-
-    if algorithm != "best":
-        raise InputError(f"{algorithm} has no --front: leave it out, or take --algorithm best")
-    for name, value in barred.items():
-        if value is not None:
-            raise InputError(f"--front covers the whole trade-off: leave --{name} out")
-    check_matplotlib()
-
-
-def plan_front(
-    source: str,
-    interest: Interest,
-    out: str,
-    seconds: float | None,
-    steps: int | None,
-    seed: int,
-    threads: int,
-    *,
-    certify: bool,
-    progress: bool,
-    json: bool,
-) -> None:
-    """Find the front, write it and print it."""
-    from meshwright.actions.sources import format_size
-    from meshwright.cli import output
-    from meshwright.cli.plans import design_runs
-    from meshwright.cli.progress_bar import ProgressBar
-    from meshwright.designs.front import front
-    from meshwright.report import comparison, write_front
-
-    with ProgressBar("Best", forced=progress) as drawing:
-        plans = front(
-            interest,
-            seconds=seconds,
-            steps=steps,
-            seed=seed,
-            certify=certify,
-            threads=threads,
-            progress=drawing,
-        )
-    title = f"{source}: {format_size(interest)}"
-    write_front(plans, out, title=design_runs.chart_title(source, interest))
-    if json:
-        output.answer_json({"front": str(out), "plans": [design_runs.described(plan) for plan in plans]})
-    else:
-        output.answer(title, comparison(plans), f"written to {out}: a plan for each row, and front.png")
-
 
 EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm low --out plan",
@@ -125,9 +59,7 @@ def plan(
         bool,
         typer.Option("--front", help="Best: one plan per maximum degree on the trade-off, and a chart."),
     ] = False,
-    master: Master = None,
-    conf: Conf = None,
-    connect_timeout: ConnectTimeout = 30.0,
+    spark: Spark,
     parts: Annotated[
         int | None,
         typer.Option(
@@ -146,15 +78,8 @@ def plan(
             help="With parts: representatives per topic of a part; 3 by default.",
         ),
     ] = None,
-    node: NodeColumn = "node",
-    topic: TopicColumn = "topic",
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
-    topic_kind: TopicKind = None,
-    exclude_topic: ExcludeTopic = None,
-    expand: Expand = None,
-    skip_unusable: SkipUnusable = False,
-    rates: PublishedTopics = None,
+    columns: FileColumns,
+    topics: Topics,
     allow_empty: AllowEmpty = False,
     force: Force = False,
     seed: Seed = 0,
@@ -169,83 +94,26 @@ def plan(
 
     MQTT filters that overlap are planned as one topic: a group, whose brokers share one tree.
     """
-    from meshwright.actions.outputs import check_target
+    from meshwright.actions import plan as action
+    from meshwright.actions import sources
     from meshwright.cli import output
-    from meshwright.cli.plans import design_runs, spark_runs
-    from meshwright.designs.registry import check_parameters, find
-    from meshwright.errors import InputError
-    from meshwright.jit.announce import working_seconds
-    from meshwright.store.plans import check_replaced
+    from meshwright.cli.progress_bar import ProgressBar
+    from meshwright.report import comparison
 
-    find(algorithm)  # reject misspelled names and unwritable paths before long work
-    check_target(out, "front" if front else "plan")
+    read = sources.Source(source, columns.resolved(), topics)
+    choice = action.DesignChoice(algorithm, parameters, seed, threads, certify)
+    with ProgressBar(forced=progress, goal=parameters.get("max_edges")) as bar:
+        if front:
+            found = action.plan_front(
+                read, out, choice, costs=costs, report=report, allow_empty=allow_empty, progress=bar
+            )
+        else:
+            made = action.plan(
+                read, out, choice, costs=costs, metric=metric, parts=action.Parts(parts, coverage, spark),
+                report=report, allow_empty=allow_empty, force=force, progress=bar,
+            )  # fmt: skip
     if front:
-        check_front(
-            algorithm,
-            objective=parameters.get("objective"),
-            k=parameters.get("k"),
-            report=None if report is None else str(report),
-        )
-    if report is not None:
-        check_page(report)
-    check_parameters(
-        [algorithm], {**parameters, "costs": None if costs is None else str(costs)}, options=True
-    )
-    if coverage is not None and parts is None:
-        raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
-    spark_runs.check_on_spark(algorithm, parameters, parts, coverage, costs, conf)
-    given_topics = design_runs.load_planned(
-        source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
-        expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty, json=json,
-        remedy="nothing to plan; to plan it anyway, add --allow-empty",
-    )  # fmt: skip
-    interest = given_topics.interest
-    if not force and not front:
-        check_replaced(out, given_topics.dataset, algorithm)
-    link_costs = design_runs.load_costs(costs, interest, metric=metric)
-    if front:
-        plan_front(
-            source,
-            interest,
-            out,
-            parameters.get("seconds"),
-            parameters.get("steps"),
-            seed,
-            threads,
-            certify=certify,
-            progress=progress,
-            json=json,
-        )
-        return
-    way: dict[str, object] = {}
-    lines: list[str] = []
-    if parts is not None:
-        done = spark_runs.make_in_parts(
-            interest, algorithm, parameters, master=master, conf=conf,
-            connect_timeout=connect_timeout, parts=parts, coverage=coverage,
-            seed=seed, progress=progress,
-        )  # fmt: skip
-        made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
-        way, lines = spark_runs.parts_fields(done), spark_runs.parts_lines(done)
-        proving = None
+        written = f"written to {out}: a plan for each row, and front.png"
+        output.show(found, found.source.size, comparison(found.plans), written, json=json)
     else:
-        began = working_seconds()
-        made = design_runs.make(
-            interest, algorithm, parameters, seed=seed, threads=threads, progress=progress, costs=link_costs,
-            certify=certify,
-        )  # fmt: skip
-        if master is not None or conf:
-            way, lines = spark_runs.DRIVER, [spark_runs.DRIVER_LINE]
-        proving = working_seconds() - began - made.seconds if certify else None
-    made = replace(made, filters=given_topics.filters)
-    if not force:
-        check_replaced(out, given_topics.dataset, algorithm, made)
-    design_runs.replace_plan(made, out, page=report is not None)
-    if report is not None:
-        write_page(out, given_topics.source, report, costs=link_costs, progress=progress)
-    if json:
-        files = {"plan": str(out), "report": report and str(report)}
-        output.answer_json({**design_runs.described(made), **given_topics.to_dict(), **way, **files})
-    else:
-        page = [] if report is None else [f"report: {report}"]
-        output.answer(made.summary(proving=proving), *given_topics.lines, *lines, *page, f"written to {out}")
+        output.show(made, *made.lines, json=json)

@@ -1,21 +1,18 @@
-"""The functions of `import meshwright as mw` that need several rooms: load, save, plot, verify, report."""
+"""Load and save: subscriptions, plans and trees as Python objects."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
-from meshwright.files.header import PLAN
-from meshwright.interest import Interest
-from meshwright.names import PLAIN
-from meshwright.routes.trees import Trees
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
+    from meshwright.designs.plan import Plan
+    from meshwright.interest import Interest
     from meshwright.names import TopicKind
-    from meshwright.verify.claims import PlanReport
+    from meshwright.routes.trees import Trees
 
 
 @overload
@@ -68,6 +65,7 @@ def load(
     ...     mw.load(path, interest)
     Plan(gm: 1 link over 2 nodes)
     """
+    from meshwright.files.header import PLAN
     from meshwright.store.interest_files import load_interest
 
     is_plan = isinstance(path, (str, Path)) and (Path(path) / PLAN.file).is_file()
@@ -82,6 +80,8 @@ def load(
 
 def _load_plan(path: str | Path, interest: Interest, costs: LinkCosts | None) -> Plan:
     from meshwright.bounds import Prices
+    from meshwright.designs.plan import Plan
+    from meshwright.names import PLAIN
     from meshwright.store.plan_check import degree_proof_on, prices_on
     from meshwright.store.plans import read_plan
 
@@ -113,6 +113,10 @@ def save(thing: Interest | Plan | Trees, path: str | Path) -> Path:
     ...     mw.save(mw.Interest.of({"a": {"x"}}), f"{folder}/dataset").name
     'dataset'
     """
+    from meshwright.designs.plan import Plan
+    from meshwright.interest import Interest
+    from meshwright.routes.trees import Trees
+
     if isinstance(thing, Interest):
         from meshwright.store.datasets import write_dataset
 
@@ -126,108 +130,3 @@ def save(thing: Interest | Plan | Trees, path: str | Path) -> Path:
 
         return write_trees(thing, path)
     raise InputError(f"cannot save {type(thing).__name__}: give an Interest, a Plan or Trees")
-
-
-def plot(*plans: Plan, path: str | Path | None = None) -> Any:
-    """Draw degrees and support of one or more plans, and return the matplotlib figure.
-
-    >>> import meshwright as mw
-    >>> mw.plot(mw.design({"a": {"x"}, "b": {"x"}}, "gm"))
-    <Figure size 1260x600 with 2 Axes>
-    """
-    from meshwright.report.charts import degree_and_support
-
-    for plan in plans:
-        if not isinstance(plan, Plan):
-            raise InputError(f"{type(plan).__name__} is not a plan: give what mw.design returns")
-    return degree_and_support(plans, path)
-
-
-def verify(plan: Plan | str | Path, interest: Any = None, *, k: int | None = None) -> PlanReport:
-    """Recompute everything that a plan states, by code that shares nothing with what made it.
-
-    Parameters
-    ----------
-    plan
-        A plan, or the path of one.
-    interest
-        What a stored plan was made for.
-    k
-        Every topic must be k-connected, 1 or 2; by default what the plan claims.
-
-    Examples
-    --------
-    >>> import meshwright as mw
-    >>> mw.verify(mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm")).passed
-    True
-    """
-    from meshwright.store.plan_check import verify_made_plan, verify_stored_plan
-
-    if isinstance(plan, Plan):
-        return verify_made_plan(plan, k=k)
-    if interest is None:
-        raise InputError("a stored plan needs what it was made for: mw.verify(path, interest)")
-    from meshwright.store.interest_files import load_interest
-
-    return verify_stored_plan(plan, load_interest(interest), k=k)
-
-
-REPORT = "report.html"
-"""The page of a plan, in its folder."""
-
-
-def report(
-    plan: Plan | str | Path,
-    path: str | Path | None = None,
-    *,
-    interest: Any = None,
-    today: Any = None,
-    costs: LinkCosts | None = None,
-) -> Path:
-    """Write the page of a plan: one HTML file with its figures, verdict, charts, trees and graph.
-
-    Parameters
-    ----------
-    plan
-        A plan, or the path of one.
-    path
-        The file to write: `report.html` in the folder of a stored plan by default, or in the current folder.
-    interest
-        What a stored plan was made for.
-    today
-        The bridges of today, to compare with: pairs of brokers, a table or a file with columns u and v, or
-        the folder of a plan.
-    costs
-        The link costs of a stored plan, to check its total cost.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import meshwright as mw
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plan = mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm")
-    ...     mw.report(plan, f"{folder}/report.html", today=[("a", "b"), ("b", "c")]).name
-    'report.html'
-    """
-    from meshwright.files.urls import inside
-    from meshwright.report.plan_facts import facts_of_plan, facts_of_stored_plan
-    from meshwright.report.plan_page import write_plan_page
-    from meshwright.report.sheet import check_matplotlib
-    from meshwright.store.bridges import load_bridges
-    from meshwright.store.interest_files import load_interest
-
-    check_matplotlib()
-    if isinstance(plan, Plan):
-        bridges = None if today is None else load_bridges(today, plan.overlay.interest)
-        return write_plan_page(facts_of_plan(plan, today=bridges), path or REPORT)
-    if interest is None:
-        raise InputError("a stored plan needs what it was made for: mw.report(path, interest=interest)")
-    held = load_interest(interest)
-    bridges = None if today is None else load_bridges(today, held)
-    facts = facts_of_stored_plan(plan, held, today=bridges, costs=costs)
-    return write_plan_page(facts, path or inside(plan, REPORT))

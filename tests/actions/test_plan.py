@@ -1,0 +1,62 @@
+"""Planning a dataset or file: what is refused before long work, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import meshwright as mw
+from meshwright.actions.plan import DesignChoice, Parts, plan
+from meshwright.actions.sources import Source
+from meshwright.actions.spark import SparkOptions
+from meshwright.errors import InputError, OutputError
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Return a small dataset."""
+    return Source(str(mw.save(mw.workloads.zipf(12, 6, size=3, seed=1), tmp_path / "dataset")))
+
+
+def test_settings_of_spark_are_checked_where_it_may_not_run(source: Source, tmp_path: Path) -> None:
+    """A plan on this machine needs no session, which would check them."""
+    out = str(tmp_path / "plan")
+    good = Parts(spark=SparkOptions(conf=["spark.executor.memory=4g"]))
+    made = plan(source, out, DesignChoice(), parts=good)
+    assert made.to_dict()["way"] == "driver"
+    with pytest.raises(InputError, match="--conf memory is not KEY=VALUE"):
+        plan(source, out, DesignChoice(), parts=Parts(spark=SparkOptions(conf=["memory"])))
+
+
+@pytest.mark.parametrize(
+    ("parts", "costs", "complaint"),
+    [
+        (Parts(coverage=2), None, "--coverage applies to plans in parts"),
+        (Parts(2), Path("costs.csv"), "--costs and --parts cannot be combined"),
+    ],
+)
+def test_parts_that_do_not_fit(source: Source, parts: Parts, costs: Path | None, complaint: str) -> None:
+    """Options that mean nothing together are refused before anything is read."""
+    with pytest.raises(InputError, match=complaint):
+        plan(Source("nowhere.csv"), "plan", DesignChoice(), costs=costs, parts=parts)
+
+
+def test_a_plan_is_what_python_designs(source: Source, tmp_path: Path) -> None:
+    """The plan is on disk, with its certificate; lost parts of the plan before it are noted."""
+    out, phases = str(tmp_path / "plan"), dict[str, None]()
+    made = plan(
+        source, out, DesignChoice("low", {"k": 2.0}, certify=True),
+        progress=lambda done, share, phase: phases.setdefault(phase.partition(":")[0]),
+    )  # fmt: skip
+    assert made.plan.overlay.edges == mw.design(mw.load(source.path), "low", k=2.0).overlay.edges
+    assert mw.verify(out, source.path).passed
+    assert made.to_dict() == {**made.plan.to_dict(), "plan": out, "report": None}
+    assert next(iter(phases)) == f"reading {source.path}"
+    again = plan(source, out, DesignChoice("low", {"k": 2.0}))
+    assert again.notes == (
+        f"the plan that was in {out} had a certificate, and this one does not: use --certify",
+    )
+    with pytest.raises(OutputError, match="differs in algorithm"):
+        plan(source, out, DesignChoice())
+    assert plan(source, out, DesignChoice(), force=True).plan.algorithm == "gm"
