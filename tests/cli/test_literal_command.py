@@ -82,8 +82,8 @@ def test_verify_checks_parallel_links(dataset: Path) -> None:
         (["gpa", "--ratio", "0.2", "--max-edges", "3"], "--ratio and --max-edges both set the budget of gpa"),
         (["gpa", "--ratio", "1.5"], "--ratio is 1.5: give a number from 0 to 1"),
         (["low", "--strict", "--costs", "c.csv"], "--strict and --costs cannot be combined"),
-        (["minmax", "--literal", "--parts", "2"], "literal does not work on a cluster"),
-        (["gpa", "--ratio", "0.2", "--parts", "2"], "ratio does not work on a cluster"),
+        (["minmax", "--literal", "--parts", "2"], "literal cannot be planned in parts"),
+        (["gpa", "--ratio", "0.2", "--parts", "2"], "gpa cannot be planned in parts"),
     ],
 )
 def test_senseless_combinations(tmp_path: Path, words: list[str], expected: str) -> None:

@@ -6,7 +6,7 @@ Whether topics are filters, and which of them overlap, is decided here, for the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +142,7 @@ class Source:
 
     path: str
     columns: Columns | None = None
-    topics: TopicChoice = TopicChoice()
+    topics: TopicChoice = field(default_factory=TopicChoice)
 
 
 def load_source(

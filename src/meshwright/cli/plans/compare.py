@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from meshwright.cli.design_options import DesignParameters
 from meshwright.cli.options import (
     Costs,
-    DesignParameters,
     FileColumns,
     Force,
     Json,

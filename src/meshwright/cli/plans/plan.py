@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
+from meshwright.cli.design_options import Algorithm, DesignParameters
 from meshwright.cli.options import (
-    Algorithm,
     AllowEmpty,
     Certify,
     Costs,
-    DesignParameters,
     FileColumns,
     Force,
     Json,
