@@ -264,7 +264,7 @@ def format_size(interest: Interest) -> str:
 def columns_of_file(
     node: str = "node", topic: str = "topic", delimiter: str | None = None, *, header: bool = True
 ) -> Columns:
-    """Return where a file has its nodes and topics; the delimiter may be the word tab."""
+    """Return where a file has its nodes and topics."""
     from meshwright.store.interest_files import Columns
 
-    return Columns(node, topic, "\t" if delimiter == "tab" else delimiter, header)
+    return Columns(node, topic, delimiter, header)

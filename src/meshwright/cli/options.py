@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from meshwright.actions.sources import TopicChoice
 from meshwright.actions.spark import SparkOptions
-
-if TYPE_CHECKING:
-    from meshwright.store.interest_files import Columns
 
 Source: TypeAlias = Annotated[
     str,
@@ -103,16 +100,6 @@ ExcludeTopic: TypeAlias = Annotated[
     typer.Option("--exclude-topic", metavar="FILTER", help="Leave this filter out; can be repeated."),
 ]
 
-Expand: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--expand",
-        metavar="FILTER|auto",
-        help="Replace this catch-all by the filters that it covers, so that it does not join them; "
-        "can be repeated; auto: all that cover more than half of the filters.",
-    ),
-]
-
 SkipUnusable: TypeAlias = Annotated[
     bool,
     typer.Option("--skip-unusable", help="Leave out filters that no bridge can carry, such as with spaces."),
@@ -186,21 +173,6 @@ AllowRelays: TypeAlias = Annotated[
 ]
 
 
-def file_columns(node: str, topic: str, delimiter: str | None, no_header: bool) -> Columns:
-    """Return where a file has its nodes and topics."""
-    from meshwright.store.interest_files import Columns
-
-    return Columns(node, topic, delimiter, not no_header)
-
-
-def check_search_limits(seconds: float | None, steps: int | None) -> None:
-    """Refuse two limits of one search."""
-    from meshwright.errors import InputError
-
-    if seconds is not None and steps is not None:
-        raise InputError("--seconds and --steps both limit the search: give one of them")
-
-
 @dataclass(frozen=True)
 class FileColumns:
     """Where a file has its nodes and topics."""
@@ -210,7 +182,7 @@ class FileColumns:
     delimiter: Delimiter = None
     no_header: NoHeader = False
 
-    def resolved(self) -> Columns:
+    def resolved(self) -> Any:
         """Return the columns for an action."""
         from meshwright.actions.sources import columns_of_file
 

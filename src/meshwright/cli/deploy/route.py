@@ -5,15 +5,7 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.options import (
-    Delimiter,
-    Json,
-    NodeColumn,
-    NoHeader,
-    Source,
-    TopicColumn,
-    file_columns,
-)
+from meshwright.cli.options import FileColumns, Json, Source
 
 EXAMPLES = (
     "meshwright route plan subscriptions.csv",
@@ -44,10 +36,7 @@ def route(
             "--today", metavar="PLAN", help="With stable: the plan whose trees are in use; default: PLAN."
         ),
     ] = None,
-    node: NodeColumn = "node",
-    topic: TopicColumn = "topic",
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
+    columns: FileColumns,
     json: Json = False,
 ) -> None:
     """Choose a tree for each topic, inside the overlay, and store the trees in the plan.
@@ -62,14 +51,9 @@ def route(
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
 
-    columns = file_columns(node, topic, delimiter, no_header)
+    read = columns.resolved()
     with output.working(f"routing {plan}"):
-        routing = choose(plan, source, objective=objective, rates=rates, today=today, columns=columns)
-    for line in routing.notes:
-        output.note(line)
-    if json:
-        output.answer_json(routing.to_dict())
-    else:
-        output.answer(*routing.lines)
+        routing = choose(plan, source, objective=objective, rates=rates, today=today, columns=read)
+    output.show(routing, *routing.lines, json=json)
     if not routing.passed:
         raise typer.Exit(ANSWER_IS_NO)
