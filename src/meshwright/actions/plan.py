@@ -294,7 +294,7 @@ def write_over(made: Plan, out: str, *, page: bool = False) -> tuple[str, ...]:
 
     `page` says that a page follows.
     """
-    from meshwright.files.places import names_in
+    from meshwright.files.urls import names_in
     from meshwright.store.plans import write_plan
 
     before = names_in(out)

@@ -59,8 +59,8 @@ Rules for authors:
 - A paper that needs more than 300 lines is a package: `KEY/__init__.py` with the `PAPER`.
 - Raise a figure's `version` when its cells compute something else: old results are then computed again.
 - Our own designs and bounds go into the same figure, in cells of their own, drawn with `ours=True`.
-- Reach our rooms through `import meshwright as mw`, which loads them when they are used. Import scipy, pyarrow
-  and the like inside functions: `meshwright reproduce list` loads these files.
+- Reach our rooms through `import meshwright as mw`, which loads them when they are used. Import scipy and
+  pyarrow and the like inside functions: `meshwright reproduce list` loads these files.
 - A cell that needs a real graph names it in `Figure.graphs` and calls `case.graph(name)`: an `Interest`, or
   None without `--graph`.
 '''
