@@ -173,8 +173,6 @@ class Advice:
 
     def table(self) -> pa.Table:
         """Return the figures of all plans that were tried, and whether each meets the requirements."""
-        import pyarrow as pa
-
         rows = [
             {
                 "algorithm": own.plan.algorithm,

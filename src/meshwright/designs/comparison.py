@@ -66,8 +66,6 @@ class Comparison:
 
     def table(self) -> pa.Table:
         """Return the figures of all plans as an Arrow table, a row for each."""
-        import pyarrow as pa
-
         names = list(dict.fromkeys(name for plan in self for name in plan.figures))
         columns: dict[str, list[Any]] = {"algorithm": [plan.algorithm for plan in self]}
         columns |= {name: [plan.figures.get(name) for plan in self] for name in names}

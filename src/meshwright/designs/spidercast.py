@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import BLOCK, bit_rows
 from meshwright.designs.topic_sets import bit_set, check_whole, lay_out_topics, most_topics, streams
 from meshwright.greedy.driver import limit_of
 from meshwright.measure import contributions
@@ -79,7 +80,6 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
 
 def _scratch(interest: Interest) -> Scratch:
     """Return the working memory."""
-    from meshwright.arrays import BLOCK, bit_rows
     from meshwright.designs.kernels.coverage import Scratch
 
     most = most_topics(interest)

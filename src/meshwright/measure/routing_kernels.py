@@ -32,7 +32,7 @@ from meshwright.measure.connectivity_kernels import Flags, induce, root
 
 
 @helper
-def sweep(ptr: Offsets, nodes: Ids, source: int, distance: Ids, queue: Ids) -> int:
+def breadth_first(ptr: Offsets, nodes: Ids, source: int, distance: Ids, queue: Ids) -> int:
     """Search breadth-first from a node; fill the distances, and return the number of nodes reached.
 
     `distance` has −1 for every node before; the nodes reached are the first ones of `queue`.
@@ -83,7 +83,7 @@ def diameter(
         # The last turn only looks whether anything is left to search.
         if turn == effort:
             break
-        reached = sweep(ptr, nodes, terminals[chosen], distance, queue)
+        reached = breadth_first(ptr, nodes, terminals[chosen], distance, queue)
         furthest = 0
         connected = True
         for i in range(count):
@@ -153,7 +153,7 @@ def all_sources(
     of_topic = np.zeros(len(topic_ptr) - 1, dtype=np.int32)
     distance, queue = np.full(len(ptr), -1, dtype=np.int32), np.empty(len(ptr), dtype=np.int32)
     for source in range(len(ptr) - 1):
-        reached = sweep(ptr, nodes, source, distance, queue)
+        reached = breadth_first(ptr, nodes, source, distance, queue)
         for slot in range(node_ptr[source], node_ptr[source + 1]):
             topic = node_topics[slot]
             for i in range(topic_ptr[topic], topic_ptr[topic + 1]):

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from meshwright.content.assignment.algorithms import find
-from meshwright.content.assignment.cost import cost
+from meshwright.content.assignment.cost import cost, link_traffic
 from meshwright.formatting import amount, duration, excess, percentage
 from meshwright.formatting.escape import html as escape
 from meshwright.report.page import html_page, page_table, visible
@@ -149,8 +149,6 @@ def _draw_map(plane: Any, plan: ContentPlan, share: NDArray[np.float64]) -> None
 
 def _draw_core_links(plane: Any, plan: ContentPlan, brokers: NDArray[np.float64]) -> None:
     """Draw the core links with the most traffic, wider for more of it."""
-    from meshwright.content.assignment.cost import link_traffic
-
     traffic = link_traffic(plan.cost)
     u, v = np.nonzero(traffic)
     heaviest = np.argsort(-traffic[u, v], kind="stable")[:MOST_LINKS]
@@ -308,8 +306,6 @@ def _figures(plan: ContentPlan) -> list[list[str]]:
 
 def _costliest(plan: ContentPlan) -> str:
     """Return tables of the brokers, channels and core links that cost most."""
-    from meshwright.content.assignment.cost import link_traffic
-
     workload, cost = plan.workload, plan.cost
     brokers, channels = workload.broker_names, workload.channel_names
     of_brokers = [

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from meshwright import measure
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from meshwright.costs.link_costs import LinkCosts
@@ -129,8 +129,6 @@ def facts_of_stored_plan(
 
 def _read_groups(plan: Path) -> pa.Table | None:
     """Read the groups of filters, if the plan has any."""
-    import pyarrow as pa
-
     from meshwright.store.tables import read_table
 
     file = plan / "groups.parquet"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from meshwright.arrays import Floats, Offsets, frozen
@@ -45,8 +46,6 @@ def workload_of(profiles: Iterable[UserProfile], core: Floats, capacity: Floats,
 
     This is a broker's own copy, made from messages alone. Its costs equal those of the original workload.
     """
-    import pyarrow as pa
-
     known = sorted(profiles)
     return Workload(
         pa.array([str(profile.user) for profile in known], pa.string()),

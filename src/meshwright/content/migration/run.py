@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from meshwright.arrays import Ids
@@ -19,8 +20,6 @@ from meshwright.errors import InputError
 from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from meshwright.content.migration.transport import Transport
     from meshwright.content.model.workload import Workload
 
@@ -140,8 +139,6 @@ class Migration:
 
     def table(self) -> pa.Table:
         """Return the steps as a table, with the names of users and brokers."""
-        import pyarrow as pa
-
         users, brokers = self.workload.user_names, self.workload.broker_names
         return pa.table(
             {
