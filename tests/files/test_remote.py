@@ -137,10 +137,10 @@ def test_a_folder_comes_back_as_it_was(store: Path) -> None:
     (store / "thing" / "a.parquet").write_text("changed")
     with pytest.raises(FormatError, match=f"{URL}/a.parquet.*changed"):
         remote.fetch_folder(URL, KIND, content, Owner())
-    with remote.local_description(URL, KIND) as described:
+    with header.local_description(URL, KIND) as described:
         assert json.loads((described / "thing.json").read_text()) == content
         assert [file.name for file in described.iterdir()] == ["thing.json"]
-    with remote.local_description(store / "thing", KIND) as described:
+    with header.local_description(store / "thing", KIND) as described:
         assert described == store / "thing"
 
 

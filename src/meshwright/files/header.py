@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError
 from meshwright.files.exchange import restore
-from meshwright.files.urls import file_system, local_path
+from meshwright.files.urls import file_system, inside, local_copy, local_path
 
 if TYPE_CHECKING:
     from meshwright.files.schema import Record
@@ -192,6 +193,26 @@ def read_description(place: str | Path, kind: Kind) -> dict[str, Any]:
     from meshwright.files.remote import read_remote_description
 
     return read_remote_description(os.fspath(place), kind)
+
+
+@contextmanager
+def local_description(place: str | Path, kind: Kind) -> Iterator[Path]:
+    """Yield a folder on this machine with the description of a folder; of one at a URL, with nothing else.
+
+    Raises
+    ------
+    InputError
+        If it is not there, or cannot be reached.
+    """
+    local = local_path(place)
+    if local is not None:
+        yield Path(local)
+        return
+    from meshwright.files.remote import naming
+
+    url = os.fspath(place).rstrip("/")
+    with local_copy(inside(url, kind.file)) as file, naming(url, file.parent):
+        yield file.parent
 
 
 def table_digests(folder: Path) -> dict[str, str]:

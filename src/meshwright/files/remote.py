@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, MeshwrightError, OutputError
 from meshwright.files.header import Kind, check_digests, parse_json
-from meshwright.files.urls import file_system, inside, local_copy, local_path, two_slashes, why_unreachable
+from meshwright.files.urls import file_system, local_copy, two_slashes, why_unreachable
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -229,24 +229,6 @@ def new_remote_file(url: str) -> Iterator[Path]:
         yield beside
         with reaching(url):
             upload(beside, system, path)
-
-
-@contextmanager
-def local_description(place: str | Path, kind: Kind) -> Iterator[Path]:
-    """Yield a folder on this machine with the description of a folder; of one at a URL, with nothing else.
-
-    Raises
-    ------
-    InputError
-        If it is not there, or cannot be reached.
-    """
-    local = local_path(place)
-    if local is not None:
-        yield Path(local)
-        return
-    url = os.fspath(place).rstrip("/")
-    with local_copy(inside(url, kind.file)) as file, naming(url, file.parent):
-        yield file.parent
 
 
 def fetch_folder(place: str | Path, kind: Kind, content: Mapping[str, Any], owner: object) -> Path:

@@ -15,8 +15,16 @@ from msgspec import Struct
 from meshwright.arrow import as_text, to_numpy
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import PLAN, check_header, damaged, read_description, read_header, write_header
-from meshwright.files.remote import fetch_folder, local_description
+from meshwright.files.header import (
+    PLAN,
+    check_header,
+    damaged,
+    local_description,
+    read_description,
+    read_header,
+    write_header,
+)
+from meshwright.files.remote import fetch_folder
 from meshwright.files.schema import Count, Figure
 from meshwright.files.urls import inside, local_path
 from meshwright.filters import FilterChoice, plan_filters
