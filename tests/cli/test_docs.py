@@ -270,3 +270,16 @@ def test_accidents_and_attacks_name_their_tests() -> None:
             file = CHECKOUT / "tests" / name
             assert file.is_file(), name
             assert "def test_" in file.read_text(encoding="utf-8"), name
+
+
+def test_contributing_names_what_is_there() -> None:
+    """Every folder and file that CONTRIBUTING names exists, in the checkout or in the package."""
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./-]+(?:/|\.py|\.txt|\.md))`", text)) - {
+        "experiments/KEY.py",
+        "docs/_build",
+    }
+    assert len(named) > 30
+    for name in named:
+        places = (CHECKOUT, CHECKOUT / "src" / "meshwright", CHECKOUT / "src" / "meshwright" / "pipeline")
+        assert any((place / name).exists() for place in places), name
