@@ -36,7 +36,7 @@ def arguments_for(command: str, project: Project) -> dict[str, Any]:
     }
     settings = {
         "profile": target.profile,
-        DEFAULT_TARGET: target.version,
+        "version": target.version,
         "secret": place(target.secret),
         "allow_relays": target.allow_relays,
     }

@@ -132,27 +132,6 @@ MaxBad: TypeAlias = Annotated[
     typer.Option("--max-bad", metavar="SHARE", min=0, max=1, help="Fail if more rows than this are bad."),
 ]
 
-InventoryFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--inventory",
-        metavar="FILE",
-        help="CSV or YAML with broker, host, port, tls; by default all brokers are on this machine.",
-    ),
-]
-
-Profile: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--profile", metavar="plain|durable", help="durable: messages queue while a link or broker is down."
-    ),
-]
-
-MosquittoVersion: TypeAlias = Annotated[
-    str,
-    typer.Option("--mosquitto", metavar="2.0|2.1", help="The oldest Mosquitto that reads the files."),
-]
-
 Secret: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -160,13 +139,16 @@ Secret: TypeAlias = Annotated[
     ),
 ]
 
-Insecure: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--insecure",
-        help="Accept brokers beyond this machine without passwords, or with passwords but no TLS.",
-    ),
-]
+INVENTORY = "CSV or YAML with broker, host, port, tls; by default all brokers are on this machine."
+InventoryFile: TypeAlias = Annotated[Path | None, typer.Option("--inventory", metavar="FILE", help=INVENTORY)]
+
+BROKER_WORDS: dict[str, str | tuple[Any, ...]] = {
+    "inventory": ("FILE", INVENTORY),
+    "secret": ("FILE", "Add passwords and access lists, derived from this file's content."),
+    "insecure": "Accept brokers beyond this machine without passwords, or with passwords but no TLS.",
+    "allow_relays": "Let brokers carry topics that they do not subscribe to.",
+}
+"""Words for what operators choose for brokers, in several commands."""
 
 AllowRelays: TypeAlias = Annotated[
     bool, typer.Option("--allow-relays", help="Let brokers carry topics that they do not subscribe to.")

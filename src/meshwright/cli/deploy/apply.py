@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.options import AllowRelays, Insecure, InventoryFile, Json, Secret
+from meshwright.actions.apply import ChangeChoice
+from meshwright.cli.commands import Words
+from meshwright.cli.options import BROKER_WORDS, AllowRelays, Json, Secret
 
 DIFF_EXAMPLES = (
     "meshwright diff plan new-plan",
@@ -29,7 +31,7 @@ def diff(
     old: Annotated[str, typer.Argument(metavar="OLD", help="A plan with trees, or a federation's folder.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="A plan with trees.")],
     *,
-    mosquitto: Annotated[
+    version: Annotated[
         str | None,
         typer.Option(
             "--mosquitto",
@@ -74,7 +76,7 @@ def diff(
     from meshwright.cli.exit_codes import ANSWER_IS_NO
 
     found = compare(
-        old, new, profile=profile, version=mosquitto, secret=secret, allow_relays=allow_relays, drift=drift
+        old, new, profile=profile, version=version, secret=secret, allow_relays=allow_relays, drift=drift
     )
     if json:
         output.answer_json(found.to_dict())
@@ -89,6 +91,22 @@ def diff(
         raise typer.Exit(ANSWER_IS_NO)
 
 
+Choice: TypeAlias = Annotated[
+    ChangeChoice,
+    Words(
+        **BROKER_WORDS,
+        profile=("plain|durable", "Change the profile; every broker restarts."),
+        version=("2.0|2.1", "Change the version; every broker restarts.", {"flag": "--mosquitto"}),
+        wave=(
+            "N|next",
+            "Write only the files of this wave, and say what to restart or reload; go on with next.",
+        ),
+        staged=("DIR", "Write the files of every wave to this folder; change nothing else."),
+        dry_run="Explain the changes, and change nothing.",
+    ),
+]
+
+
 def apply(
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="The new plan, with trees.")],
     federation: Annotated[
@@ -96,37 +114,7 @@ def apply(
         typer.Argument(metavar="FEDERATION", help="The folder that export, or federation --keep, wrote."),
     ],
     *,
-    inventory: InventoryFile = None,
-    profile: Annotated[
-        str | None,
-        typer.Option("--profile", metavar="plain|durable", help="Change the profile; every broker restarts."),
-    ] = None,
-    mosquitto: Annotated[
-        str | None,
-        typer.Option("--mosquitto", metavar="2.0|2.1", help="Change the version; every broker restarts."),
-    ] = None,
-    secret: Secret = None,
-    insecure: Insecure = False,
-    wave: Annotated[
-        str | None,
-        typer.Option(
-            "--wave",
-            metavar="N|next",
-            help="Write only the files of this wave, and say what to restart or reload; go on with next.",
-        ),
-    ] = None,
-    staged: Annotated[
-        Path | None,
-        typer.Option(
-            "--staged",
-            metavar="DIR",
-            help="Write the files of every wave to this folder; change nothing else.",
-        ),
-    ] = None,
-    allow_relays: AllowRelays = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Explain the changes, and change nothing.")
-    ] = False,
+    choice: Choice,
     yes: Annotated[bool, typer.Option("--yes", help="Change running brokers without asking.")] = False,
     json: Json = False,
 ) -> None:
@@ -137,15 +125,11 @@ def apply(
     the steps. With --wave, the files of one wave are written at a time, and the folder remembers how far you
     are. Applying a plan a second time changes nothing.
     """
-    from meshwright.actions.apply import ChangeChoice, plan_apply
+    from meshwright.actions.apply import plan_apply
     from meshwright.cli import output
 
-    choice = ChangeChoice(
-        inventory, profile, mosquitto, secret, insecure, allow_relays, wave, staged, dry_run
-    )
     with plan_apply(plan, federation, choice) as change:
-        for line in change.notes:
-            output.note(line)
+        output.notes(change.notes)
         if change.disturbs and not yes:
             _ask_first(federation, change.explain(), json=json)
         applied = change.perform()

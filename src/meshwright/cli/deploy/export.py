@@ -1,25 +1,34 @@
 """`meshwright export`: write a plan for brokers, or for other programs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.options import (
-    AllowRelays,
-    Insecure,
-    InventoryFile,
-    Json,
-    MosquittoVersion,
-    Profile,
-    Secret,
-)
+from meshwright.actions.export import BrokerChoice
+from meshwright.cli.commands import Words
+from meshwright.cli.options import BROKER_WORDS, Json
 
 EXAMPLES = (
     "meshwright export plan --to mosquitto --inventory brokers.csv --out federation",
     "meshwright export plan --to mosquitto --inventory brokers.csv --fragment --out bridges",
     "meshwright export plan --to graphml --out graph",
 )
+
+
+Choice: TypeAlias = Annotated[
+    BrokerChoice,
+    Words(
+        **BROKER_WORDS,
+        profile=("plain|durable", "durable: messages queue while a link or broker is down."),
+        version=(
+            "2.0|2.1",
+            "The oldest Mosquitto that reads the files; 2.0 by default.",
+            {"flag": "--mosquitto", "show_default": False},
+        ),
+        fragment="For brokers that are already configured: one file with bridges only, for include_dir.",
+    ),
+]
 
 
 def export(
@@ -29,19 +38,7 @@ def export(
         str, typer.Option("--to", metavar="KIND", help="mosquitto, graphml, json, dot or networkx.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write to.")],
-    inventory: InventoryFile = None,
-    profile: Profile = "plain",
-    mosquitto: MosquittoVersion = "2.0",
-    secret: Secret = None,
-    insecure: Insecure = False,
-    allow_relays: AllowRelays = False,
-    fragment: Annotated[
-        bool,
-        typer.Option(
-            "--fragment",
-            help="For brokers that are already configured: one file with bridges only, for include_dir.",
-        ),
-    ] = False,
+    choice: Choice,
     json: Json = False,
 ) -> None:
     """Write a plan as the configuration of Mosquitto brokers, one folder for each, or for other programs.
@@ -54,14 +51,11 @@ def export(
     output says which brokers to restart, in which order. A change that needs other files in between is
     refused: `meshwright apply` makes it in waves.
     """
-    from meshwright.actions.export import BrokerChoice
     from meshwright.actions.export import export as write
     from meshwright.cli import output
 
-    choice = BrokerChoice(inventory, profile, mosquitto, secret, insecure, allow_relays, fragment)
     made = write(plan, to, out, choice)
-    for line in made.notes:
-        output.note(line)
+    output.notes(made.notes)
     if json:
         output.answer_json(made.to_dict())
     else:
