@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -197,6 +199,21 @@ def test_a_room_can_be_called(tmp_path: Path) -> None:
     # Type checkers see the function's signature too: mypy reads this line.
     assert_type(mw.verify(mw.design(HELD)), PlanReport)
     assert_type(mw.report(mw.design(HELD), tmp_path / "page.html"), Path)
+
+
+@pytest.mark.parametrize(
+    "before", ["", "import meshwright.verify.claims", "import meshwright.verify.claims, meshwright.report"]
+)
+def test_a_room_can_be_called_whatever_was_imported(before: str) -> None:
+    """Python makes an imported room a name of the package, in place of a function of the same name."""
+    code = (
+        f"{before}\nimport meshwright as mw\n"
+        "plan = mw.design({'a': {'x'}, 'b': {'x'}})\n"
+        "assert mw.verify(plan).passed\n"
+        "import meshwright.verify.overlay_check\n"
+        "assert mw.verify(plan).passed and callable(mw.verify.verify_overlay) and callable(mw.report)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,19 @@ def test_importing_a_room_loads_nothing_heavy(room: str) -> None:
     assert loaded_after(f"import meshwright.{room}") == []
 
 
+@pytest.mark.parametrize("package", ["actions", "cli", "store"])
+def test_importing_all_of_a_room_loads_nothing_heavy(package: str) -> None:
+    """No module of these rooms imports kernels, solvers, data frames or Spark by itself."""
+    code = (
+        "import importlib, pkgutil\n"
+        f"import meshwright.{package} as room\n"
+        "modules = [found.name for found in pkgutil.walk_packages(room.__path__, room.__name__ + '.')]\n"
+        "assert len(modules) > 10\n"
+        "[importlib.import_module(name) for name in modules]"
+    )
+    assert loaded_after(code) == []
+
+
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a routed plan in `plan` and its export in `federation`."""
