@@ -51,7 +51,7 @@ def arguments_for(command: str, project: Project) -> dict[str, Any]:
             "certify": design.certify,
             "costs": costs,
             "topic_kind": given.topic_kind,
-            "exclude_topic": given.exclude or None,
+            "exclude": given.exclude or None,
             "expand": given.expand or None,
             "skip_unusable": given.skip_unusable,
             "out": plan,
