@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,6 @@ class GraphExport:
     plan: str
     to: str
     file: Path
-
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +73,7 @@ class BrokerExport:
     """What the configuration of each broker must provide, for fragments."""
     explained: tuple[str, ...] = ()
     """The steps that change a federation that was there."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for a JSON answer."""
