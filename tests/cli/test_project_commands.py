@@ -94,10 +94,22 @@ def test_the_main_commands_need_no_arguments(tmp_path: Path, monkeypatch: pytest
 def test_options_override_the_project() -> None:
     """What the command line says counts; the rest still comes from the file."""
     answer = meshwright("plan", "--algorithm", "gm", "--out", "other", "--json")
-    assert answer.json["algorithm"] == "gm"
+    assert (answer.json["algorithm"], answer.json["routes"]["objective"]) == ("gm", "hops")
     made = json.loads(Path("other/plan.json").read_text())
     assert (made["algorithm"], made["routes"]["objective"]) == ("gm", "hops")
     assert not Path("plan").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_new_plan_names_what_it_lacks() -> None:
+    """Trees come with the plan of a project, so only the page of the old plan is missed."""
+    assert meshwright("plan").err == ""
+    assert meshwright("plan").err == ""
+    assert meshwright("report").code == 0
+    note = "meshwright: the plan that was in plan had a page, and this one does not: use meshwright report\n"
+    assert meshwright("plan").err == note
+    answer = meshwright("plan", "subscriptions.csv", "--out", "plan", "--force")
+    assert "had trees, and this one does not: use meshwright route" in answer.err
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ __all__ = [
     "Planned",
     "describe_parameter",
     "design",
+    "note_lost",
     "plan",
     "plan_front",
     "write_over",
@@ -299,7 +300,12 @@ def write_over(made: Plan, out: str, *, page: bool = False) -> tuple[str, ...]:
 
     before = names_in(out)
     write_plan(made, out)
-    lost = {*before}.difference(names_in(out), ["report.html"] if page else [])
+    return note_lost(out, before, names_in(out), page=page)
+
+
+def note_lost(out: str, before: Iterable[str], after: Iterable[str], *, page: bool) -> tuple[str, ...]:
+    """Return a note about further parts of a plan that were there before and are gone after writing it."""
+    lost = {*before}.difference(after, ["report.html"] if page else [])
     gone = [part for file, part in FURTHER_PARTS.items() if file in lost]
     if not gone:
         return ()

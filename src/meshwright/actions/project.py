@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
+    from meshwright.actions.plan import DesignChoice, Planned
     from meshwright.actions.route import Routing
+    from meshwright.actions.sources import Source
     from meshwright.progress import Progress
     from meshwright.store.project_file import Project
 
@@ -143,14 +146,59 @@ def changed_since(made: Path, sources: list[str]) -> bool:
     return any(file.exists() and file.stat().st_mtime > made.stat().st_mtime for file in local)
 
 
-def route_plan(project: Project, plan: str) -> Routing:
-    """Choose the trees of a plan that was just made, as the project wants them."""
-    from meshwright.actions.route import route
-    from meshwright.store.interest_files import Columns
+@dataclass(frozen=True, eq=False)
+class ProjectPlan:
+    """The plan of a project, with its trees."""
 
-    wanted, given = project.tables.routes, project.tables.subscriptions
-    return route(
-        plan, project.source, objective=wanted.objective, rates=project.traffic,
-        today=project.place(wanted.today),
-        columns=Columns(given.node, given.topic, given.delimiter, given.header),
+    planned: Planned
+    routing: Routing
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every topic has a tree."""
+        return self.routing.passed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures of the plan and of its trees for a JSON answer."""
+        objective = self.routing.trees.objective
+        return {**self.planned.to_dict(), "routes": {"objective": objective, **self.routing.figures()}}
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines for people; the last one says where both are."""
+        return [*self.planned.lines[:-1], *self.routing.lines]
+
+
+def plan_project(
+    project: Project,
+    source: Source,
+    out: str,
+    choice: DesignChoice,
+    *,
+    progress: Progress | None = None,
+    **further: Any,
+) -> ProjectPlan:
+    """Do the whole step of a project: read data that changed, make the plan, and choose its trees.
+
+    `further` are parameters of `plan`.
+    """
+    from meshwright.actions.plan import note_lost, plan
+    from meshwright.actions.route import route
+    from meshwright.files.urls import names_in
+
+    read = refresh_data(project, progress)
+    before = names_in(out)
+    planned = plan(source, out, choice, progress=progress, **further)
+    between = names_in(out)
+    wanted = project.tables.routes
+    routing = route(
+        out, source.path, objective=wanted.objective, rates=project.traffic,
+        today=project.place(wanted.today), columns=source.columns,
     )  # fmt: skip
+    # What the new plan lacked at first, its trees may have brought back.
+    page = further.get("report") is not None
+    early = note_lost(out, before, between, page=page)
+    noted = [each for each in planned.notes if each not in early]
+    lost = note_lost(out, before, names_in(out), page=page)
+    return ProjectPlan(planned, routing, (*read, *noted, *lost, *routing.notes))

@@ -33,15 +33,9 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from meshwright.actions.project import (
-    PROJECT_COMMANDS,
-    arguments_for,
-    project_here,
-    refresh_data,
-    route_plan,
-)
+from meshwright.actions.project import PROJECT_COMMANDS, arguments_for, project_here
 from meshwright.cli.exit_codes import ANSWER_IS_NO
-from meshwright.cli.output import answer, answer_json, note, notes
+from meshwright.cli.output import answer_json, note
 from meshwright.errors import EmptySourceError
 
 PROJECT = "meshwright.project"
@@ -142,8 +136,7 @@ def answering_empty(command: Callable[..., Any]) -> Callable[..., Any]:
 class CommandWithGroups(TyperCommand):
     """A command whose help has a section for each group of options.
 
-    If no argument is given, its parameters are those of the nearest project file, if any, and `plan` does the
-    whole step: it reads changed logs first, and chooses the trees afterwards.
+    If no argument is given, its parameters are those of the nearest project file, if there is one.
     """
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
@@ -158,25 +151,6 @@ class CommandWithGroups(TyperCommand):
                     context.meta[PROJECT] = project
                     context.default_map = arguments_for(self.name, project)
         return super().parse_args(context, args)
-
-    def invoke(self, context: Any) -> Any:
-        """Run the command, in a project with what belongs to its step."""
-        from meshwright.cli.progress_bar import ProgressBar
-
-        project, given = context.meta.get(PROJECT), context.params
-        if project is None or self.name != "plan":
-            return super().invoke(context)
-        with ProgressBar("Reading", forced=given["progress"]) as drawing:
-            notes(refresh_data(project, drawing))
-        done = super().invoke(context)
-        if not given["front"]:
-            routing = route_plan(project, given["out"])
-            notes(routing.notes)
-            if not given["json"]:
-                answer(*routing.lines)
-            if not routing.passed:
-                raise typer.Exit(ANSWER_IS_NO)
-        return done
 
     def format_options(self, context: Any, formatter: Any) -> None:
         """Write the sections, those of this command's own options first."""

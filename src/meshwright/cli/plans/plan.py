@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from meshwright.cli.commands import PROJECT
 from meshwright.cli.design_options import Algorithm, DesignParameters
+from meshwright.cli.exit_codes import ANSWER_IS_NO
 from meshwright.cli.options import (
     AllowEmpty,
     Certify,
@@ -45,6 +47,7 @@ EXAMPLES = (
 def plan(
     source: Source,
     *,
+    context: typer.Context,
     out: Annotated[
         str, typer.Option("--out", metavar="PLAN", help="The folder to write the plan to, by path or URL.")
     ],
@@ -92,9 +95,14 @@ def plan(
     not fit into the memory of this machine. Without --parts, every plan is made on this machine.
 
     MQTT filters that overlap are planned as one topic: a group, whose brokers share one tree.
+
+    With a project file, changed logs are read first, and the trees are chosen as route does.
     """
+    from functools import partial
+
     from meshwright.actions import plan as action
     from meshwright.actions import sources
+    from meshwright.actions.project import ProjectPlan, plan_project
     from meshwright.cli import output
     from meshwright.cli.progress_bar import ProgressBar
     from meshwright.report import comparison
@@ -107,7 +115,9 @@ def plan(
                 read, out, choice, costs=costs, report=report, allow_empty=allow_empty, progress=bar
             )
         else:
-            made = action.plan(
+            project = context.meta.get(PROJECT)
+            make = action.plan if project is None else partial(plan_project, project)
+            made = make(
                 read, out, choice, costs=costs, metric=metric, parts=action.Parts(parts, coverage, spark),
                 report=report, allow_empty=allow_empty, force=force, progress=bar,
             )  # fmt: skip
@@ -116,3 +126,5 @@ def plan(
         output.show(found, found.source.size, comparison(found.plans), written, json=json)
     else:
         output.show(made, *made.lines, json=json)
+        if isinstance(made, ProjectPlan) and not made.passed:
+            raise typer.Exit(ANSWER_IS_NO)
