@@ -32,9 +32,6 @@ def bench(
     from meshwright.cli.exit_codes import ANSWER_IS_NO
 
     made = run(quick=quick, only=only, out=out)
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        output.answer(f"{made.held} of {made.asked} floors hold; written to {made.page}")
+    output.show(made, f"{made.held} of {made.asked} floors hold; written to {made.page}", json=json)
     if not made.passed:
         raise typer.Exit(ANSWER_IS_NO)

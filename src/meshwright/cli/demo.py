@@ -44,10 +44,6 @@ def demo(
                 sys.stdout.flush()
 
         made = demonstrate(out, nodes=nodes, topics=topics, seed=seed, say=say, progress=bar)
-    output.notes(made.notes)
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        output.answer("", f"Open {made.report}")
+    output.show(made, "", f"Open {made.report}", json=json)
     if not made.passed:
         raise typer.Exit(ANSWER_IS_NO)

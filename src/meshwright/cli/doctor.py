@@ -29,11 +29,8 @@ def doctor(
     from meshwright.cli.exit_codes import ANSWER_IS_NO
 
     made = check_machine(spark=spark)
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        width = max(len(one.name) for one in made.findings)
-        output.answer(*(_line(one, width) for one in made.findings))
+    width = max(len(one.name) for one in made.findings)
+    output.show(made, *(_line(one, width) for one in made.findings), json=json)
     if not made.passed:
         raise typer.Exit(ANSWER_IS_NO)
 

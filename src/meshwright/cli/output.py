@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from meshwright.formatting import escape
@@ -53,18 +53,6 @@ def answer(*lines: RenderableType) -> None:
             Segment(escape.terminal(part.text), part.style, part.control) for part in console.render(line)
         ]
         console.print(Segments(parts), end="")
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show a spinner on a terminal while work without a count runs."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield
 
 
 def note(line: str) -> None:

@@ -34,10 +34,7 @@ def init(
     from meshwright.cli import output
 
     begun = begin(source, inventory=inventory, force=force)
-    if json:
-        output.answer_json(begun.to_dict())
-    else:
-        output.answer(*begun.lines)
+    output.show(begun, *begun.lines, json=json)
 
 
 def status(*, json: Json = False) -> None:
@@ -47,10 +44,10 @@ def status(*, json: Json = False) -> None:
     """
     from meshwright.actions.status import status as look
     from meshwright.cli import output
+    from meshwright.cli.progress_bar import ProgressBar
+    from meshwright.progress import announce_phase
 
-    with output.working("comparing the parts of the project"):
+    with ProgressBar() as bar:
+        announce_phase(bar, "comparing the parts of the project")
         found = look()
-    if json:
-        output.answer_json(found.to_dict())
-    else:
-        output.answer(*found.lines)
+    output.show(found, *found.lines, json=json)

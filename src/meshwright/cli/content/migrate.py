@@ -72,11 +72,8 @@ def migrate(
         made = migrate_users(
             workload, flow, start=start, transport=transport, out=out, seed=seed, progress=bar
         )
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        written = [] if out is None else [f"written to {out}"]
-        output.answer(made.title, *_summary(made), *written)
+    written = [] if out is None else [f"written to {out}"]
+    output.show(made, made.title, *_summary(made), *written, json=json)
     if not made.run.sound:
         raise typer.Exit(ANSWER_IS_NO)
 

@@ -146,12 +146,10 @@ def sample(
             spark=spark,
             progress=bar,
         )
-    output.notes(made.notes)
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        output.answer(
-            format_size(made.sample.interest),
-            f"from {', '.join(made.sample.seeds[:5])}, {counted(made.sample.levels, 'level')}",
-            f"written to {out}",
-        )
+    output.show(
+        made,
+        format_size(made.sample.interest),
+        f"from {', '.join(made.sample.seeds[:5])}, {counted(made.sample.levels, 'level')}",
+        f"written to {out}",
+        json=json,
+    )

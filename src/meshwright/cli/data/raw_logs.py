@@ -156,12 +156,8 @@ def ingest(
             spark=spark,
             progress=bar,
         )
-    output.notes(made.notes)
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        ending = (f"written to {out}",) if made.dataset else (f"  {row}" for row in made.first_quarantined)
-        output.answer(*_outcome_lines(made), *ending)
+    ending = (f"written to {out}",) if made.dataset else (f"  {row}" for row in made.first_quarantined)
+    output.show(made, *_outcome_lines(made), *ending, json=json)
     if not made.dataset:
         raise typer.Exit(ANSWER_IS_NO)
 
@@ -226,14 +222,13 @@ def follow(
             say=None if json else say,
             progress=bar,
         )
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        counts = made.counts
-        output.answer(
-            f"{counted(counts['events'], 'event')} from {counted(counts['read'], 'row')} written to "
-            f"{made.events}"
-        )
+    counts = made.counts
+    output.show(
+        made,
+        f"{counted(counts['events'], 'event')} from {counted(counts['read'], 'row')} written to "
+        f"{made.events}",
+        json=json,
+    )
 
 
 def traffic(
@@ -256,13 +251,12 @@ def traffic(
     with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
         made = sum_traffic(sources, out, publications, max_bad=max_bad, spark=spark, progress=bar)
     found = made.to_dict()
-    if json:
-        output.answer_json(found)
-    else:
-        output.answer(
-            f"{found['publishers']:,} publishers, {found['channels']:,} channels, "
-            f"{found['kept']:,} messages in {found['seconds']:,.1f} s",
-            f"read {found['read']:,} rows = {found['kept']:,} kept + {found['quarantined']:,} quarantined",
-            *_reason_lines(found["reasons"]),
-            f"written to {out}",
-        )
+    output.show(
+        made,
+        f"{found['publishers']:,} publishers, {found['channels']:,} channels, "
+        f"{found['kept']:,} messages in {found['seconds']:,.1f} s",
+        f"read {found['read']:,} rows = {found['kept']:,} kept + {found['quarantined']:,} quarantined",
+        *_reason_lines(found["reasons"]),
+        f"written to {out}",
+        json=json,
+    )

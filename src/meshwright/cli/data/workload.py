@@ -73,8 +73,5 @@ def workload(
 
     with ProgressBar() as bar:
         made = make_workload(popularity, shape, out, raw=raw, seed=seed, progress=bar)
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        logs = [] if raw is None else [f"logs of them in {raw}"]
-        output.answer(format_size(made.interest), f"written to {out}", *logs)
+    logs = [] if raw is None else [f"logs of them in {raw}"]
+    output.show(made, format_size(made.interest), f"written to {out}", *logs, json=json)

@@ -133,10 +133,7 @@ def apply(
         if change.disturbs and not yes:
             _ask_first(federation, change.explain(), json=json)
         applied = change.perform()
-    if json:
-        output.answer_json(applied.to_dict())
-    else:
-        output.answer(*applied.lines)
+    output.show(applied, *applied.lines, json=json)
 
 
 def _ask_first(federation: Path, changes: Sequence[str], *, json: bool) -> None:

@@ -55,8 +55,4 @@ def export(
     from meshwright.cli import output
 
     made = write(plan, to, out, choice)
-    output.notes(made.notes)
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        output.answer(*made.lines)
+    output.show(made, *made.lines, json=json)

@@ -84,10 +84,7 @@ def federation(
             outcome = prove(replace(choice, plan=plan), progress=bar, say=output.note)
     finally:
         signal.signal(signal.SIGTERM, before)
-    if json:
-        output.answer_json(outcome.to_dict())
-    else:
-        written = [] if choice.out is None else [f"folders and logs are in {choice.out}"]
-        output.answer(*outcome.lines, *written)
+    written = [] if choice.out is None else [f"folders and logs are in {choice.out}"]
+    output.show(outcome, *outcome.lines, *written, json=json)
     if not outcome.passed:
         raise typer.Exit(ANSWER_IS_NO)

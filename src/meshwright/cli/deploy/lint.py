@@ -40,9 +40,6 @@ def lint(
     from meshwright.cli.exit_codes import ANSWER_IS_NO
 
     result = inspect(configurations, inventory=inventory, dataset=dataset)
-    if json:
-        output.answer_json(result.to_dict())
-    else:
-        output.answer(*result.lines)
+    output.show(result, *result.lines, json=json)
     if not result.passed:
         raise typer.Exit(ANSWER_IS_NO)

@@ -50,9 +50,12 @@ def route(
     from meshwright.actions.route import route as choose
     from meshwright.cli import output
     from meshwright.cli.exit_codes import ANSWER_IS_NO
+    from meshwright.cli.progress_bar import ProgressBar
+    from meshwright.progress import announce_phase
 
     read = columns.resolved()
-    with output.working(f"routing {plan}"):
+    with ProgressBar() as bar:
+        announce_phase(bar, f"routing {plan}")
         routing = choose(plan, source, objective=objective, rates=rates, today=today, columns=read)
     output.show(routing, *routing.lines, json=json)
     if not routing.passed:
