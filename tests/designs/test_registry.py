@@ -217,7 +217,7 @@ def test_every_parameter_is_declared_with_its_values(name: str) -> None:
     wrong += [] if declared.least is None else [declared.least - 1, float("nan")]
     wrong += [] if declared.most is None else [declared.most + 0.5]
     for value in wrong:
-        with pytest.raises(InputError, match=f"^{name} is {value!r}: give "):
+        with pytest.raises(InputError, match=f"^{name} is {value!r}: (give|choose) "):
             declared.check(name, value)
 
 

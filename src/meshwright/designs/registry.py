@@ -42,7 +42,7 @@ class ParameterType:
         meshwright.errors.InputError: ratio is 1.5: give a number from 0 to 1 (0.2 is usual)
         """
         if not self._takes(value):
-            raise InputError(f"{name} is {value!r}: give {self._wanted()}{self.usual}")
+            raise InputError(f"{name} is {value!r}: {self._wanted()}{self.usual}")
 
     @property
     def range(self) -> str:
@@ -69,15 +69,13 @@ class ParameterType:
 
     def _wanted(self) -> str:
         if self.kind is bool:
-            return "True or False, or leave it out"
+            return "give True or False, or leave it out"
         if self.kind is str:
-            return " or ".join(self.choices)
-        number = "a whole number" if self.kind is int else "a number"
-        return (
-            f"{number} of {self.least} or more"
-            if self.most is None
-            else f"{number} from {self.least} to {self.most}"
-        )
+            return f"choose {' or '.join(self.choices)}"
+        number = "give a whole number" if self.kind is int else "give a number"
+        if self.most is not None:
+            return f"{number} from {self.least} to {self.most}"
+        return f"{number} of at least {self.least}" if self.least else f"{number} of 0 or more"
 
 
 PARAMETERS: dict[str, ParameterType] = {
@@ -121,6 +119,8 @@ class Design:
     """Whether the prices of a lower bound help it, and so it takes `prices`."""
     preset: Mapping[str, str] = field(default_factory=dict)
     """The parameters that its name stands for."""
+    narrower: Mapping[str, ParameterType] = field(default_factory=dict)
+    """The parameters of which it takes fewer values than `PARAMETERS` says."""
 
     def build(self, interest: Interest, **arguments: Any) -> Overlay | Solution:
         """Build the overlay of an interest."""
@@ -253,6 +253,7 @@ DESIGNS: dict[str, Design] = {
             "every topic connected, at the optimum if time is enough: small instances only; otherwise never "
             "worse than GM and MinMax-ODA",
             "podc07, section 5, states the problem",
+            narrower={"objective": ParameterType(str, choices=("edges", "degree"))},
         ),
     )
 }  # fmt: skip
@@ -319,8 +320,10 @@ def check_parameters(
     for name in given:
         if not any(name in chosen.parameters for chosen in designs):
             _refuse_unknown(designs, name, spell(name) if options else f"parameter {name!r}", several)
-        if name in PARAMETERS:
-            PARAMETERS[name].check(spell(name), given[name])
+        for chosen in designs:
+            declared = chosen.narrower.get(name, PARAMETERS.get(name))
+            if name in chosen.parameters and declared is not None:
+                declared.check(spell(name), given[name])
     for chosen in designs:
         _check_required(chosen, given, spell)
     for one, other in (("strict", "costs"), ("literal", "costs")):
