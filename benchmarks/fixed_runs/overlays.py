@@ -23,6 +23,7 @@ from benchmarks.fixed_runs.inputs import (
     planned,
     written,
 )
+from meshwright.greedy.engine import Start
 
 # In the commit that the digests come from, `measure` has the functions that check overlays and prices.
 _checks: Any = mw.measure if hasattr(mw.measure, "check_prices") else mw.verify
@@ -113,7 +114,11 @@ def grown(what: str) -> Any:
     half, ring = overlay("expo").prefix(300), overlay("expo", "ring")
     pairs = [(i, (7 * i + 11) % 1_000) for i in range(1_000) if i != (7 * i + 11) % 1_000]
     options: dict[str, Settings] = {
-        "start": ({"start": half}, {"start": ring, "max_edges": 9}, {"degrees": np.arange(1_000) % 9}),
+        "start": (
+            {"start": half},
+            {"start": ring, "max_edges": 9},
+            {"start": Start(None, np.arange(1_000, dtype=np.int32) % 9)},
+        ),
         "candidates": (
             {"candidates": mw.candidates.among(range(0, 1_000, 3))},
             {"candidates": mw.candidates.pairs(pairs)},
