@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, OutputError, first_five
 from meshwright.files.atomic import new_file
-from meshwright.files.exchange import flush
+from meshwright.files.exchange import flush, take_place
 from meshwright.files.places import (
     exists,
     make_folder,
@@ -252,7 +252,7 @@ def write_state(state: DataFrame, target: str) -> None:
     In an object store, states count only once the outcome of their batch is there.
     """
     local = local_path(target)
-    place = target if local is None else str(Path(local).with_name(f".{Path(local).name}.writing"))
+    place = target if local is None else str(Path(local).with_name(f".{Path(local).name}.writing-0"))
     remove_folder(place)
     make_folder(place)
     written = state.mapInArrow(partial(write_state_part, place), "part int").collect()
@@ -262,9 +262,7 @@ def write_state(state: DataFrame, target: str) -> None:
     if missing:
         raise OutputError(f"workers wrote {place} where this machine does not see it: share the folder")
     flush(place)
-    remove_folder(target)
-    Path(place).rename(local)
-    flush(Path(local).parent)
+    take_place(Path(place), Path(local))
 
 
 def _part_name(number: int) -> str:
