@@ -14,6 +14,7 @@ from meshwright.cli import progress_bar
 from meshwright.cli.progress_bar import CELLS, SEARCH_STEPS, ProgressBar, amounts, time_left
 from meshwright.cli.reproduce import _named_graphs
 from meshwright.errors import InputError
+from meshwright.progress import announce_phase, titled
 
 
 class Clock:
@@ -175,3 +176,45 @@ def test_graphs_have_names() -> None:
 def test_no_pace_is_no_guess(share: float) -> None:
     """Without progress, no time left is stated."""
     assert time_left(deque([(0.0, share)]), 10.0, share) == "time left unknown"
+
+
+def test_work_has_its_own_title_and_pace(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a title, that of each piece of work is shown, and its pace begins when the last one ended."""
+    with ProgressBar(forced=True) as bar:
+        for title, shares in (("GM", (0.5, 1.0)), ("Low-ODA", (0.25, 0.5))):
+            report = titled(bar, title)
+            assert report is not None
+            for share in shares:
+                clock.now += 10
+                report(round(1000 * share), share, "linking")
+    assert [line.removeprefix("meshwright: ") for line in capsys.readouterr().err.splitlines()] == [
+        "GM: 500 links, 50.0 % support, 10 s left",
+        "GM: 1,000 links, 100.0 % support, 0 s left",
+        "Low-ODA: 250 links, 25.0 % support, 30 s left",
+        "Low-ODA: 500 links, 50.0 % support, 20 s left",
+    ]
+
+
+def test_a_phase_without_a_count_is_announced(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal the name of such a phase is shown after the first second; `stop` removes it."""
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with ProgressBar() as bar:
+        announce_phase(bar, "reading a.csv")
+        assert screen.getvalue() == ""
+        clock.now += 2
+        announce_phase(bar, "comparing filters")
+        assert "comparing filters" in screen.getvalue()
+        bar.stop()
+        assert screen.getvalue().endswith("\x1b[2K")
+        assert "reading" not in screen.getvalue()
+
+
+def test_announced_phases_print_no_lines(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal, a phase without a count prints nothing, even if progress is asked for."""
+    with ProgressBar(forced=True) as bar:
+        clock.now += 5
+        announce_phase(bar, "reading a.csv")
+    assert capsys.readouterr().err == ""
