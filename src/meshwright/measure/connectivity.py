@@ -43,7 +43,7 @@ def components(overlay: Overlay | Any, *, progress: Progress | None = None) -> C
     """
     overlay = Overlay.of(overlay)
     interest = overlay.interest
-    label = _labels(overlay, progress)
+    label = component_of_slots(overlay, progress)
     topic_of_component = np.zeros(label.max(initial=-1) + 1, dtype=np.int32)
     topic_of_component[label] = interest.node_topics
     of_topic = np.bincount(topic_of_component, minlength=interest.num_topics)
@@ -59,12 +59,12 @@ def support(overlay: Overlay | Any) -> float:
     overlay = Overlay.of(overlay)
     interest = overlay.interest
     # Without links every subscription is a component; the complete overlay leaves one for each topic.
-    mergeable = _mergeable(interest)
+    mergeable = merges_needed(interest)
     merged = int(contributions(interest, overlay.u, overlay.v).sum(dtype=np.int64))
     return merged / mergeable if mergeable else 1.0
 
 
-def _labels(overlay: Overlay, progress: Progress | None) -> Ids:
+def component_of_slots(overlay: Overlay, progress: Progress | None = None) -> Ids:
     """Return the component of the product graph that each subscription is in, numbered from 0.
 
     Edges come in batches, and each batch joins the components of those before it: memory does not grow with
@@ -145,7 +145,7 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
     )
     subscriptions = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
     ends = frozen(u, np.int32), frozen(v, np.int32)
-    count_contributions(*subscriptions, _mergeable(interest), *ends, memory, gains)
+    count_contributions(*subscriptions, merges_needed(interest), *ends, memory, gains)
     return gains
 
 
@@ -157,7 +157,7 @@ def support_curve(overlay: Overlay | Any) -> NDArray[np.float64]:
     overlay = Overlay.of(overlay)
     interest = overlay.interest
     gained = np.cumsum(contributions(interest, overlay.u, overlay.v), dtype=np.int64)
-    mergeable = _mergeable(interest)
+    mergeable = merges_needed(interest)
     if not mergeable:
         return np.ones(len(overlay) + 1)
     curve: NDArray[np.float64] = np.concatenate(([0], gained)) / mergeable
@@ -199,7 +199,7 @@ def merges(overlay: Overlay | Any) -> Merges:
     return Merges(topics[order], links[order])
 
 
-def _mergeable(interest: Interest) -> int:
+def merges_needed(interest: Interest) -> int:
     """Return the number of merges that connect every topic."""
     subscribed = np.bincount(interest.node_topics, minlength=interest.num_topics)
     return interest.num_subscriptions - int(np.count_nonzero(subscribed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from meshwright.arrays import Ids
 from meshwright.content.assignment.baselines import clustering, packing, random
 from meshwright.content.assignment.cost import BrokerTree, Cost, broker_tree, cost
 from meshwright.content.assignment.descent import descent
-from meshwright.content.assignment.exact import exact
+from meshwright.content.assignment.exact import Optimum, exact
 from meshwright.content.assignment.steiner_mixing import steiner, steiner_literal
 from meshwright.errors import InputError
 from meshwright.formatting import amount, counted, shown
@@ -22,9 +23,6 @@ from meshwright.progress import Progress
 
 if TYPE_CHECKING:
     from meshwright.content.model.workload import Workload
-
-    Result = tuple[Ids, float | None]
-    """An assignment, and a lower bound on the cost of any assignment, if one is known."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,14 @@ class Algorithm:
     promise: str
     """What it does or guarantees, in one line."""
     parameters: tuple[str, ...]
-    """The names of the parameters that `make` takes, apart from `seed` and `progress`."""
-    make: Callable[..., Result]
+    """The names of the parameters that `assign` takes for it, apart from `seed` and `progress`."""
+    make: Callable[..., Ids | Optimum]
+    """Takes a workload, these parameters, and `seed` and `progress` where it needs them."""
+
+    def run(self, workload: Workload, *, parameters: Mapping[str, Any], **shared: Any) -> Ids | Optimum:
+        """Run it; `shared` is what only some algorithms need."""
+        needed = signature(self.make).parameters.keys() & shared.keys()
+        return self.make(workload, **{name: shared[name] for name in needed}, **parameters)
 
 
 def find(name: str) -> Algorithm:
@@ -55,46 +59,15 @@ def find(name: str) -> Algorithm:
     return ALGORITHMS[name]
 
 
-def _random(workload: Workload, *, seed: int, progress: Progress | None) -> Result:
-    return random(workload, seed=seed), None
-
-
-def _packing(workload: Workload, *, seed: int, progress: Progress | None) -> Result:
-    return packing(workload), None
-
-
-def _clustering(
-    workload: Workload,
-    *,
-    seed: int,
-    progress: Progress | None,
-    sum: bool = False,  # noqa: A002  the name of the option
-) -> Result:
-    return clustering(workload, by_sum=sum), None
-
-
-def _steiner(workload: Workload, *, seed: int, progress: Progress | None, argmax: bool = False) -> Result:
-    return steiner(workload, argmax=argmax, seed=seed), None
-
-
-def _literal(workload: Workload, *, seed: int, progress: Progress | None, argmax: bool = False) -> Result:
-    return steiner_literal(workload, argmax=argmax, seed=seed), None
-
-
-def _descent(workload: Workload, *, seed: int, progress: Progress | None, **limits: Any) -> Result:
-    return descent(workload, seed=seed, progress=progress, **limits), None
-
-
-def _exact(workload: Workload, *, seed: int, progress: Progress | None, time_limit: float = 60.0) -> Result:
-    found = exact(workload, time_limit=time_limit, seed=seed, progress=progress)
-    return found.broker_of, found.lower_bound
+def _clustering(workload: Workload, *, sum: bool = False) -> Ids:  # noqa: A002  the name of the option
+    return clustering(workload, by_sum=sum)
 
 
 ALGORITHMS = {
     known.name: known
     for known in (
-        Algorithm("random", "Random", "the baseline for cost reduction ratios", (), _random),
-        Algorithm("packing", "Greedy packing", "each user on its cheapest broker with room", (), _packing),
+        Algorithm("random", "Random", "the baseline for cost reduction ratios", (), random),
+        Algorithm("packing", "Greedy packing", "each user on its cheapest broker with room", (), packing),
         Algorithm(
             "clustering",
             "Clustering by mean",
@@ -107,28 +80,28 @@ ALGORITHMS = {
             "Steiner mixing, ours",
             "a tree for each channel, mixed; our own reading, not the paper's Algorithm 3",
             ("argmax",),
-            _steiner,
+            steiner,
         ),
         Algorithm(
             "steiner-literal",
             "Steiner mixing, Alg. 3",
             "a tree for each channel and publisher, mixed, as the paper prints it: close to random",
             ("argmax",),
-            _literal,
+            steiner_literal,
         ),
         Algorithm(
             "descent",
             "Descent",
             "never worse than any of the above, if it has the time to run them",
             ("seconds", "steps"),
-            _descent,
+            descent,
         ),
         Algorithm(
             "exact",
             "Exact",
             "the optimum, or a bound within the time limit; for small workloads",
             ("time_limit",),
-            _exact,
+            exact,
         ),
     )
 }
@@ -254,8 +227,9 @@ def assign(
     workload.load, workload.audience  # noqa: B018
     random_cost = _random_cost(workload, seed)
     began = working_seconds()
-    broker_of, bound = known.make(workload, seed=seed, progress=progress, **given)
+    found = known.run(workload, parameters=given, seed=seed, progress=progress)
     seconds = working_seconds() - began
+    broker_of, bound = (found.broker_of, found.lower_bound) if isinstance(found, Optimum) else (found, None)
     return ContentPlan(
         workload,
         algorithm=algorithm,

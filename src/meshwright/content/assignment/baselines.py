@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,10 +28,7 @@ def random(workload: Workload, *, seed: int = 0) -> Ids:
     from meshwright.content.assignment.kernels.sequential import scatter
 
     chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
-    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
-    broker_load = np.zeros(workload.num_brokers)
-    stuck = scatter(chance, workload.load, workload.room, broker_load, broker_of)
-    return require_placed(workload, broker_of, stuck)
+    return place_in_turn(workload, scatter, chance)
 
 
 def packing(workload: Workload) -> Ids:
@@ -46,9 +44,13 @@ def packing(workload: Workload) -> Ids:
     """
     from meshwright.content.assignment.kernels.sequential import pack
 
+    return place_in_turn(workload, pack, workload.access)
+
+
+def place_in_turn(workload: Workload, kernel: Callable[..., int], *choices: object) -> Ids:
+    """Place users one after the other by a kernel of `sequential`; `choices` are its first arguments."""
     broker_of = np.full(workload.num_users, -1, dtype=np.int32)
-    broker_load = np.zeros(workload.num_brokers)
-    stuck = pack(workload.access, workload.load, workload.room, broker_load, broker_of)
+    stuck = kernel(*choices, workload.load, workload.room, np.zeros(workload.num_brokers), broker_of)
     return require_placed(workload, broker_of, stuck)
 
 

@@ -91,14 +91,16 @@ class RunningCost:
         return cost(self.workload, self.broker_of)
 
     def _user(self, user: int) -> int:
-        if not 0 <= user < self.workload.num_users:
-            raise InputError(f"no user {user}: there are 0 to {self.workload.num_users - 1}")
-        return int(user)
+        return _within(user, self.workload.num_users, "user")
 
     def _broker(self, broker: int) -> int:
-        if not 0 <= broker < self.workload.num_brokers:
-            raise InputError(f"no broker {broker}: there are 0 to {self.workload.num_brokers - 1}")
-        return int(broker)
+        return _within(broker, self.workload.num_brokers, "broker")
+
+
+def _within(given: int, count: int, what: str) -> int:
+    if not 0 <= given < count:
+        raise InputError(f"no {what} {given}: there are 0 to {count - 1}")
+    return int(given)
 
 
 def assignment_state(known: Cost) -> AssignmentState:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.arrays import Floats, Ids
-from meshwright.content.assignment.baselines import require_placed
+from meshwright.content.assignment.baselines import place_in_turn
 from meshwright.content.assignment.kernels import Audience
 
 if TYPE_CHECKING:
@@ -76,12 +76,7 @@ def draw_brokers(workload: Workload, weights: Floats, *, argmax: bool, seed: int
     from meshwright.content.assignment.kernels.sequential import draw
 
     chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
-    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
-    broker_load = np.zeros(workload.num_brokers)
-    stuck = draw(
-        weights, chance, bool(argmax), workload.access, workload.load, workload.room, broker_load, broker_of
-    )
-    return require_placed(workload, broker_of, stuck)
+    return place_in_turn(workload, draw, weights, chance, bool(argmax), workload.access)
 
 
 def channel_tree_weights(workload: Workload) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import meshwright as mw
 from meshwright.experiments.checks import is_below
 from meshwright.experiments.results import Results, Row, Spread
+from meshwright.measure.connectivity import component_of_slots, merges_needed
 
 WORKLOADS = ("expo", "zipf", "unif")
 NAMES = {"expo": "exponential", "zipf": "Zipf", "unif": "uniform"}
@@ -160,7 +161,7 @@ def most_support(overlay: mw.Overlay, max_edges: int, max_degree: int) -> Row:
     lower limit counts.
     """
     interest = overlay.interest
-    mergeable = interest.num_subscriptions - int(np.count_nonzero(np.diff(interest.topic_ptr)))
+    mergeable = merges_needed(interest)
     if not mergeable:  # nothing to connect: by definition, support is 1
         return {"support": 1.0, "support_by_links": 1.0}
     found = []
@@ -184,26 +185,7 @@ def contributions_of_all_pairs(overlay: mw.Overlay) -> NDArray[Any]:
     nodes, slots = interest.num_nodes, interest.num_subscriptions
     ones = np.ones(slots, dtype=np.int32)
     shared = csr_array((ones, interest.node_topics, interest.node_ptr), shape=(nodes, interest.num_topics))
-    joined = csr_array((ones, _component_of_slots(overlay), interest.node_ptr), shape=(nodes, slots))
+    joined = csr_array((ones, component_of_slots(overlay), interest.node_ptr), shape=(nodes, slots))
     weight: NDArray[Any] = (shared @ shared.T - joined @ joined.T).toarray()
     np.fill_diagonal(weight, 0)
     return weight
-
-
-def _component_of_slots(overlay: mw.Overlay) -> NDArray[Any]:
-    """Return the component of each subscription, as the number of one of its subscriptions."""
-    interest = overlay.interest
-    topics, ptr = interest.node_topics.tolist(), interest.node_ptr.tolist()
-    slots = [dict(zip(topics[a:b], range(a, b), strict=True)) for a, b in pairwise(ptr)]
-    parent = list(range(len(topics)))
-
-    def find(slot: int) -> int:
-        while parent[slot] != slot:
-            parent[slot] = parent[parent[slot]]
-            slot = parent[slot]
-        return slot
-
-    for u, v in zip(overlay.u.tolist(), overlay.v.tolist(), strict=True):
-        for topic in slots[u].keys() & slots[v].keys():
-            parent[find(slots[u][topic])] = find(slots[v][topic])
-    return np.array([find(slot) for slot in range(len(parent))], dtype=np.int32)

@@ -14,6 +14,7 @@ from meshwright.experiments.paper import Figure
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.podc07.evaluation import NAMES, WORKLOADS, curves_by_nodes
 from meshwright.experiments.results import Results, Row, Spread
+from meshwright.measure.connectivity import merges_needed
 
 ROWS_AT_ONCE = 1000
 """Nodes whose pairs with all others are counted together: bounds the memory."""
@@ -36,7 +37,7 @@ def count_steps(interest: mw.Interest, overlay: mw.Overlay) -> Row:
         "relative_updates": updates / work,
         "relative_steps": (initial + updates) / work,
         "cyclic_topics": cyclic,
-        "mergers_needed": interest.num_subscriptions - _topics_in_use(interest),
+        "mergers_needed": merges_needed(interest),
         "subscriptions": interest.num_subscriptions,
     }
 
@@ -78,10 +79,6 @@ def _replay(interest: mw.Interest, overlay: mw.Overlay) -> tuple[int, int]:
             parent[other] = one
             size[one] += size[other]
     return updates, len(cyclic)
-
-
-def _topics_in_use(interest: mw.Interest) -> int:
-    return int(np.count_nonzero(np.diff(interest.topic_ptr)))
 
 
 def cpu_of_gm(interest: mw.Interest) -> float:

@@ -134,8 +134,8 @@ def _from_scratch(case: Case, interest: mw.Interest) -> list[Row]:
         start = working_seconds()
         plan = mw.design(now, "low", k=RHO)
         spent = working_seconds() - start
-        old, new = _links(before), _links(plan.overlay)
-        altered = len(old ^ new)
+        old = set(before.edges)
+        altered = len(old ^ set(plan.overlay.edges))
         rows.append(
             _row(number, plan.figures["max_degree"], plan.figures["average_degree"])
             | {
@@ -149,14 +149,6 @@ def _from_scratch(case: Case, interest: mw.Interest) -> list[Row]:
             }
         )
     return rows
-
-
-def _links(overlay: mw.Overlay) -> set[tuple[Any, Any]]:
-    names = overlay.interest.node_names.to_pylist()
-    return {
-        (min(names[u], names[v]), max(names[u], names[v]))
-        for u, v in zip(overlay.u.tolist(), overlay.v.tolist(), strict=True)
-    }
 
 
 def _row(number: int, max_degree: float, average_degree: float) -> Row:
