@@ -41,6 +41,11 @@ class Spread(NamedTuple):
         listed = [float(value) for value in values]
         return cls(statistics.fmean(listed), min(listed), max(listed))
 
+    @classmethod
+    def over(cls, curve: Mapping[Any, Sequence[float]]) -> Spread:
+        """Return mean and range of all points of a curve."""
+        return cls.of(value for values in curve.values() for value in values)
+
     def __str__(self) -> str:
         """Spell mean and range.
 
@@ -111,6 +116,21 @@ class Results:
     def columns(self) -> list[str]:
         """The columns, in the order in which they occur."""
         return list(dict.fromkeys(name for row in self.rows for name in row))
+
+
+def ratios(
+    upper: Mapping[Any, Sequence[float]], lower: Mapping[Any, Sequence[float]]
+) -> dict[Any, list[float]]:
+    """Return the ratio of two curves where both have points, seed by seed.
+
+    >>> ratios({1: [2.0, 3.0], 2: [4.0]}, {1: [1.0, 2.0]})
+    {1: [2.0, 1.5]}
+    """
+    return {
+        x: [one / other for one, other in zip(values, lower[x], strict=True)]
+        for x, values in upper.items()
+        if x in lower
+    }
 
 
 def to_arrow(rows: Sequence[Row]) -> pa.Table:

@@ -24,6 +24,7 @@ from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, 
 from meshwright.report.tables import BEST, plain_table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from meshwright.content import ContentPlan
@@ -308,22 +309,7 @@ def _costliest(plan: ContentPlan) -> str:
     """Return tables of the brokers, channels and core links that cost most."""
     workload, cost = plan.workload, plan.cost
     brokers, channels = workload.broker_names, workload.channel_names
-    of_brokers = [
-        [
-            visible(brokers[b].as_py()),
-            amount(float(cost.of_broker[b])),
-            f"{int((cost.broker_of == b).sum()):,}",
-        ]
-        for b in _largest(cost.of_broker)
-    ]
-    of_channels = [
-        [
-            visible(channels[c].as_py()),
-            amount(float(cost.of_channel[c])),
-            f"{int((cost.audience[c] > 0).sum()):,}",
-        ]
-        for c in _largest(cost.of_channel)
-    ]
+    users = np.bincount(cost.broker_of, minlength=len(brokers))
     traffic = link_traffic(cost)
     spent = traffic * workload.core
     of_links = []
@@ -334,11 +320,22 @@ def _costliest(plan: ContentPlan) -> str:
             of_links.append([name, amount(float(spent[u, v])), amount(float(traffic[u, v]))])
     return "\n".join(
         (
-            page_table(["broker", "cost", "users"], of_brokers),
-            page_table(["channel", "core cost", "brokers"], of_channels),
+            page_table(["broker", "cost", "users"], _rows(brokers, cost.of_broker, users)),
+            page_table(
+                ["channel", "core cost", "brokers"],
+                _rows(channels, cost.of_channel, (cost.audience > 0).sum(axis=1)),
+            ),
             page_table(["core link", "cost", "traffic"], of_links),
         )
     )
+
+
+def _rows(names: pa.Array, costs: NDArray[np.float64], counts: NDArray[np.int64]) -> list[list[str]]:
+    """Return the costliest parts: the name, the cost and a count of each."""
+    return [
+        [visible(names[part].as_py()), amount(float(costs[part])), f"{counts[part]:,}"]
+        for part in _largest(costs)
+    ]
 
 
 def _largest(costs: NDArray[np.float64]) -> list[int]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from meshwright.arrays import Floats
-from meshwright.arrow import from_strings
+from meshwright.arrow import from_numpy, from_strings
 from meshwright.errors import InputError, first_five
 
 Positions = NDArray[np.int64]
@@ -49,22 +49,21 @@ def rates(
             f"{len(values)} rates for {len(raw_user)} pairs of user and channel: give one rate for each pair"
         )
 
-    def refuse(bad: NDArray[Any], why: str) -> None:
+    def refuse_rates(bad: NDArray[np.bool_], why: str) -> None:
         rows = np.flatnonzero(bad)
+        pairs = [
+            (users[int(raw_user[row])].as_py(), channels[int(raw_channel[row])].as_py()) for row in rows[:5]
+        ]
         if len(rows):
-            first = rows[:5].tolist()
-            named = [
-                (users[int(raw_user[row])].as_py(), channels[int(raw_channel[row])].as_py()) for row in first
-            ]
-            raise InputError(f"the rate of {first_five(named + [None] * (len(rows) - len(named)))} {why}")
+            raise InputError(f"the rate of {first_five(pairs + [None] * (len(rows) - 5))} {why}")
 
-    refuse(~(values >= 0), "is negative or not a number: give 0 or more")
-    refuse(np.isinf(values), "is infinite: give a finite number")
+    refuse_rates(~(values >= 0), "is negative or not a number: give 0 or more")
+    refuse_rates(np.isinf(values), "is infinite: give a finite number")
     keys = user_rank[raw_user] * max(len(channels), 1) + channel_rank[raw_channel]
     order = np.argsort(keys, kind="stable")
     twice = np.zeros(len(keys), dtype=bool)
     twice[order[1:]] = keys[order[1:]] == keys[order[:-1]]
-    refuse(twice, "is given twice: keep one of each, or add them up")
+    refuse_rates(twice, "is given twice: keep one of each, or add them up")
     order = order[values[order] > 0]
     ptr, of_user = _by_user(keys[order], len(users), len(channels))
     return ptr, of_user, values[order]
@@ -89,12 +88,9 @@ def capacity(given: ArrayLike, brokers: pa.Array) -> Floats:
         values = np.full(len(brokers), float(values))
     if values.shape != (len(brokers),):
         raise InputError(f"{values.size} capacities for {len(brokers)} brokers: give one for each")
-    bad = np.flatnonzero(~(values >= 0))
-    if len(bad):
-        named = [brokers[int(row)].as_py() for row in bad[:6]]
-        raise InputError(
-            f"the capacities of brokers {first_five(named)} are negative or not numbers: give 0 or more"
-        )
+    refuse(
+        ~(values >= 0), "the capacities of brokers {} are negative or not numbers: give 0 or more", brokers
+    )
     return values
 
 
@@ -106,7 +102,7 @@ def access(given: ArrayLike, users: pa.Array, brokers: pa.Array) -> Floats:
             f"access costs of shape {costs.shape} for {len(users)} users and {len(brokers)} brokers: "
             "give one for each pair"
         )
-    _check_costs(costs, users, brokers, "access")
+    refuse(_invalid(costs), f"access {INVALID_COSTS}", users, brokers)
     return costs
 
 
@@ -117,15 +113,12 @@ def core(given: ArrayLike, brokers: pa.Array) -> Floats:
         raise InputError(
             f"core costs of shape {costs.shape} for {len(brokers)} brokers: give one for each pair"
         )
-    _check_costs(costs, brokers, brokers, "core")
+    refuse(_invalid(costs), f"core {INVALID_COSTS}", brokers, brokers)
     unequal = np.argwhere(np.abs(costs - costs.T) > ROUNDING * np.maximum(costs, costs.T))
     if len(unequal):
         u, v = (brokers[int(end)].as_py() for end in unequal[0])
         raise InputError(f"core costs differ by direction between {u!r} and {v!r}: give the same both ways")
-    loops = np.flatnonzero(np.diagonal(costs) != 0)
-    if len(loops):
-        named = [brokers[int(row)].as_py() for row in loops[:6]]
-        raise InputError(f"brokers {first_five(named)} have a core cost to themselves: set it to 0")
+    refuse(np.diagonal(costs) != 0, "brokers {} have a core cost to themselves: set it to 0", brokers)
     costs = np.minimum(costs, costs.T)
     for way in range(len(costs)):
         detour = np.add.outer(costs[way], costs[way])
@@ -141,13 +134,25 @@ def core(given: ArrayLike, brokers: pa.Array) -> Floats:
     return costs
 
 
-def _check_costs(costs: Floats, rows: pa.Array, columns: pa.Array, what: str) -> None:
-    bad = np.argwhere(~((costs >= 0) & (costs < np.inf)))
-    if len(bad):
-        named = [(rows[int(u)].as_py(), columns[int(v)].as_py()) for u, v in bad[:6]]
-        raise InputError(
-            f"{what} costs of {first_five(named)} are negative or not finite: give 0 or more for every pair"
-        )
+INVALID_COSTS = "costs of {} are negative or not finite: give 0 or more for every pair"
+
+
+def _invalid(costs: Floats) -> NDArray[np.bool_]:
+    return ~((costs >= 0) & (costs < np.inf))
+
+
+def refuse(bad: NDArray[np.bool_], message: str, *names: pa.Array) -> None:
+    """Raise an InputError if something is bad; in its message, `{}` becomes the first five names.
+
+    There is one column of names for each axis of `bad`.
+    """
+    places = np.argwhere(bad)
+    if len(places):
+        first = [
+            column.take(from_numpy(at)).to_pylist() for column, at in zip(names, places[:5].T, strict=True)
+        ]
+        named = first[0] if len(first) == 1 else list(zip(*first, strict=True))
+        raise InputError(message.format(first_five(named + [None] * (len(places) - 5))))
 
 
 def _pairs(given: Sequence[ArrayLike], users: int, channels: int, what: str) -> tuple[Positions, Positions]:
@@ -210,12 +215,8 @@ class Places:
             place: NDArray[Any] = np.array(given, dtype=np.float64).reshape(-1, 2)
             if len(place) != len(names):
                 raise InputError(f"{len(place)} places for {len(names)} {what}s: give one for each")
-            bad = np.flatnonzero(~(np.abs(place) <= LARGEST).all(axis=1))
-            if len(bad):
-                named = [names[int(row)].as_py() for row in bad[:6]]
-                raise InputError(
-                    f"the places of {what}s {first_five(named)} are not finite: give each one numbers x and y"
-                )
+            message = f"the places of {what}s {{}} are not finite: give each one numbers x and y"
+            refuse(~(np.abs(place) <= LARGEST).all(axis=1), message, names)
             points.append(place)
         return Places(points[0], points[1], float(self.core_weight))
 

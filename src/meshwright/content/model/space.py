@@ -52,19 +52,15 @@ class Boxes:
             np.asarray(ends, dtype=np.float64).reshape(len(user), len(attributes))
             for ends in (self.low, self.high)
         )
-        bad = np.flatnonzero((user < 0) | (user >= users))
-        if len(bad):
-            raise InputError(f"boxes {first_five(bad.tolist())} belong to no user from 0 to {users - 1}")
-        bad = np.flatnonzero(~(low < high).all(axis=1))
-        if len(bad):
-            raise InputError(
-                f"boxes {first_five(bad.tolist())} are empty or not numbers: give each one low < high"
-            )
         first = np.array([attribute.low for attribute in attributes])
         last = np.array([attribute.high for attribute in attributes])
-        bad = np.flatnonzero(~((low < last) & (high > first)).all(axis=1))
-        if len(bad):
-            raise InputError(f"boxes {first_five(bad.tolist())} lie outside of the content space: move them")
+        for bad, why in (
+            ((user < 0) | (user >= users), f"belong to no user from 0 to {users - 1}"),
+            (~(low < high).all(axis=1), "are empty or not numbers: give each one low < high"),
+            (~((low < last) & (high > first)).all(axis=1), "lie outside of the content space: move them"),
+        ):
+            if bad.any():
+                raise InputError(f"boxes {first_five(np.flatnonzero(bad).tolist())} {why}")
         return Boxes(user, np.maximum(low, first), np.minimum(high, last))
 
     def by_user(self) -> Iterator[NDArray[np.int64]]:

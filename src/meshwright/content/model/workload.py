@@ -21,7 +21,7 @@ from meshwright.arrays import Floats, Ids, Offsets, frozen
 from meshwright.arrow import from_numpy, to_numpy
 from meshwright.content.model import parts
 from meshwright.content.model.parts import Places
-from meshwright.errors import InputError, first_five
+from meshwright.errors import InputError
 
 
 class Demand(NamedTuple):
@@ -280,14 +280,9 @@ class Workload:
         if given.shape != (self.num_users,):
             raise InputError(f"{given.size} brokers for {self.num_users} users: give one for each user")
         whole = given.size == 0 or np.issubdtype(given.dtype, np.integer)
-        bad = (
-            np.flatnonzero((given < 0) | (given >= self.num_brokers)) if whole else np.arange(self.num_users)
-        )
-        if len(bad):
-            named = [self.user_names[int(user)].as_py() for user in bad[:6]]
-            raise InputError(
-                f"users {first_five(named)} are on no broker from 0 to {self.num_brokers - 1}: give ids"
-            )
+        bad = (given < 0) | (given >= self.num_brokers) if whole else np.ones(self.num_users, dtype=bool)
+        message = f"users {{}} are on no broker from 0 to {self.num_brokers - 1}: give ids"
+        parts.refuse(bad, message, self.user_names)
         return frozen(given, np.int32)
 
     @cached_property

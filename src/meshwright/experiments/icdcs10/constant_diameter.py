@@ -9,7 +9,7 @@ from meshwright.experiments.checks import Claims, at_most, describe_change, fall
 from meshwright.experiments.icdcs10.low_degree import build, certified, degrees
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
-from meshwright.experiments.results import Results, Row, Spread
+from meshwright.experiments.results import Results, Row, Spread, ratios
 
 TITLES = {
     "gm": "GM",
@@ -50,8 +50,7 @@ def draw_stars(results: Results, axes: list[Any]) -> None:
 
 def _over(results: Results, design: str, other: str) -> dict[int, list[float]]:
     """Return the ratio of the links of two designs by size, seed by seed."""
-    one, two = (results.where(design=name).by("size", "edges") for name in (design, other))
-    return {size: [a / b for a, b in zip(one[size], two[size], strict=True)] for size in one}
+    return ratios(*(results.where(design=name).by("size", "edges") for name in (design, other)))
 
 
 def star_claims(results: Results, claims: Claims) -> None:

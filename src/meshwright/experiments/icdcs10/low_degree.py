@@ -10,7 +10,7 @@ import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, below, describe_change, falls, near, rises
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish, level
-from meshwright.experiments.results import Results, Row, Spread
+from meshwright.experiments.results import Results, Row, Spread, ratios
 
 BEST_STEPS = 2000
 """Steps of our search: the same on every machine."""
@@ -90,12 +90,12 @@ def nodes_claims(results: Results, claims: Claims, *, column: str) -> None:
         held=below(lowest, low, label=f"above {names[0]}") | below(low, highest, label=f"below {names[1]}"),
         reason=f"Low-ODA is as good as {names[0]} there, or better by less than one link.",
     )  # fmt: skip
-    better, price = {k: _over(low[k], highest[k]) for k in low}, {k: _over(low[k], lowest[k]) for k in low}
+    better, price = ratios(low, highest), ratios(low, lowest)
     claims.check(
         "better", f"Low-ODA has a better {COLUMNS[column]} than {names[1]}", paper="better",
         ours=f"{describe_change(better)} × {names[1]}'s", held=below(low, highest, label=f"below {names[1]}"),
     )  # fmt: skip
-    mean = Spread.of([value for values in price.values() for value in values])
+    mean = Spread.over(price)
     claims.check(
         "small-price", f"Low-ODA's {COLUMNS[column]} is only a small degradation of {names[0]}'s",
         paper="small (at most 1.5 ×)", ours=f"{mean} × {names[0]}'s",
@@ -108,22 +108,18 @@ def theorem_claims(results: Results, claims: Claims) -> None:
     """Compare with Figure 2, and with Theorem 1: at most k·ln Σ|T(v)| times the fewest links."""
     nodes_claims(results, claims, column="average_degree")
     bound, low = results.by("nodes", "average_degree_bound"), results.where(design="low")
-    ratios = {
+    found = {
         nodes: Spread.of(low.where(nodes=nodes).column("average_degree")).mean / Spread.of(values).mean
         for nodes, values in bound.items()
         if values
     }
-    limits = {nodes: 3 * math.log(10 * nodes) for nodes in ratios}
+    limits = {nodes: 3 * math.log(10 * nodes) for nodes in found}
     claims.check(
         "theorem-1", "Low-ODA uses at most k·ln Σ|T(v)| times the fewest links (Theorem 1)",
         paper=f"at most {min(limits.values()):.3g} ×",
-        ours=f"{Spread.of(ratios.values())} × a certified bound on the fewest links",
-        held={f"{nodes} nodes: {ratio:.2f} ×": ratio <= limits[nodes] for nodes, ratio in ratios.items()},
+        ours=f"{Spread.of(found.values())} × a certified bound on the fewest links",
+        held={f"{nodes} nodes: {ratio:.2f} ×": ratio <= limits[nodes] for nodes, ratio in found.items()},
     )  # fmt: skip
-
-
-def _over(ours: list[float], theirs: list[float]) -> list[float]:
-    return [one / other for one, other in zip(ours, theirs, strict=True)]
 
 
 def draw_by_k(results: Results, axes: list[Any], *, column: str) -> None:
@@ -276,10 +272,10 @@ def lemma1_claims(results: Results, claims: Claims) -> None:
         "star", "The optimum is the star around v1, n − 1 links", paper="n − 1", held=held,
         ours=f"GM's and the certified bound in {sum(held.values())} of {len(held)} cases",
     )  # fmt: skip
-    ratios = {n: [links / (n - 1) for links in values] for n, values in literal.items()}
+    found = {n: [links / (n - 1) for links in values] for n, values in literal.items()}
     claims.check(
         "linear-ratio", "The ratio to the optimum grows with n", paper="n(n − 2)/2 : (n − 1)",
-        ours=describe_change(ratios), held=rises(ratios),
+        ours=describe_change(found), held=rises(found),
     )  # fmt: skip
 
 

@@ -12,15 +12,15 @@ from meshwright.experiments.icdcs16.designs import (
     ORDER,
     TITLES,
     WORKLOADS,
+    draw_designs,
     gaps,
     means,
     ordered,
-    overall,
     synthetic,
     under_budget,
 )
 from meshwright.experiments.paper import Case, Figure, grid
-from meshwright.experiments.plots import curve, finish, paper_points
+from meshwright.experiments.plots import finish, paper_points
 from meshwright.experiments.results import Results, Row, Spread
 
 SIZES = (
@@ -44,10 +44,7 @@ def draw_panels(results: Results, axes: list[Any], x: str, label: str) -> None:
     """Draw support by x, one panel per workload."""
     for panel, workload in zip(axes, WORKLOADS, strict=True):
         own = results.where(workload=workload, exponent=EXPONENT)
-        for number, design in enumerate(ORDER):
-            curve(panel, own.where(design=design), x, "support", label=TITLES[design], number=number)
-        for design in ("gpm-useful", "bound"):
-            curve(panel, own.where(design=design), x, "support", label=TITLES[design], ours=True)
+        draw_designs(panel, own, x, ours=("gpm-useful", "bound"))
         finish(panel, NAMES[workload].capitalize(), label, "support", ylim=(0, 1.05))
 
 
@@ -71,7 +68,7 @@ def order_claim(results: Results, claims: Claims, x: str) -> None:
 
 def gap_claim(results: Results, claims: Claims, x: str, stated: tuple[float, ...]) -> None:
     """Check by how much GPM is above RandomM on average, under every workload."""
-    found = [overall(gaps(results.where(workload=name), "gpm", "randomm", x)) for name in WORKLOADS]
+    found = [Spread.over(gaps(results.where(workload=name), "gpm", "randomm", x)) for name in WORKLOADS]
     held: dict[str, float] = {}
     for name, gap, target in zip(WORKLOADS, found, stated, strict=True):
         held |= roughly(gap.mean, target, share=True, label=f"{NAMES[name]}:")

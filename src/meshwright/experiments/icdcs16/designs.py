@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import meshwright as mw
 from meshwright.experiments.checks import is_below
+from meshwright.experiments.plots import curve
 from meshwright.experiments.results import Results, Row, Spread
 from meshwright.measure.connectivity import component_of_slots, merges_needed
 
@@ -124,6 +125,16 @@ def _below_degree(overlay: mw.Overlay, limit: int) -> mw.Overlay:
     return overlay
 
 
+def draw_designs(
+    panel: Any, results: Results, x: str, *, papers: Sequence[str] = ORDER, ours: Sequence[str] = ()
+) -> None:
+    """Draw support by x: a curve for each design of the paper, and for each of ours."""
+    for number, design in enumerate(papers):
+        curve(panel, results.where(design=design), x, "support", label=TITLES[design], number=number)
+    for design in ours:
+        curve(panel, results.where(design=design), x, "support", label=TITLES[design], ours=True)
+
+
 def ordered(results: Results, x: str, *, label: str = "", above: Sequence[str] = ORDER) -> dict[str, float]:
     """Compare each design's mean support with the next one's, at each x: above it, or both complete."""
     curves = {name: results.where(design=name).by(x, "support") for name in above}
@@ -145,11 +156,6 @@ def gaps(results: Results, upper: str, lower: str, x: str) -> dict[Any, list[flo
     """Return how much more one design supports than another, by x and seed by seed."""
     one, two = (results.where(design=name).by(x, "support") for name in (upper, lower))
     return {at: [a - b for a, b in zip(values, two[at], strict=True)] for at, values in one.items()}
-
-
-def overall(curve: Mapping[Any, Sequence[float]]) -> Spread:
-    """Return the mean and range over all points of a curve."""
-    return Spread.of([value for values in curve.values() for value in values])
 
 
 def most_support(overlay: mw.Overlay, max_edges: int, max_degree: int) -> Row:

@@ -9,9 +9,9 @@ from meshwright.experiments.checks import Claims, at_least, at_most, near, rough
 from meshwright.experiments.icdcs16.designs import (
     ORDER,
     TITLES,
+    draw_designs,
     gaps,
     ordered,
-    overall,
     under_ratios,
 )
 from meshwright.experiments.icdcs16.samples import (
@@ -50,10 +50,8 @@ def social_cell(case: Case) -> list[Row]:
 def draw_ratios(results: Results, axes: list[Any], *, network: str) -> None:
     """Draw support by the budget ratio."""
     own = results.where(network=network, wanted=SMALL)
-    for design in (*ORDER, "randoma"):
-        curve(axes[0], own.where(design=design), "percent", "support", label=TITLES[design])
-    for design in ("gpm-useful", "bound", "best"):
-        curve(axes[0], own.where(design=design), "percent", "support", label=TITLES[design], ours=True)
+    ours = ("gpm-useful", "bound", "best")
+    draw_designs(axes[0], own, "percent", papers=(*ORDER, "randoma"), ours=ours)
     at_20 = TABLE[network, "small"]
     paper_points(axes[0], [20] * len(at_20), at_20, label="paper, Table I")
     title = f"{NETWORKS[network]}, {SOURCES[own.values('source')[0]]}, {SMALL} users sampled"
@@ -73,7 +71,7 @@ def ratio_claims(results: Results, claims: Claims, *, network: str) -> None:
         | ordered(own, "percent", above=("spidercastm", "randoma")),
         reason="With a few links per node, random links of a sample with few relations do as well.",
     )  # fmt: skip
-    wide = overall(gaps(at_20, "gpm", "randomm", "percent"))
+    wide = Spread.over(gaps(at_20, "gpm", "randomm", "percent"))
     target = TABLE[network, "small"][1] - TABLE[network, "small"][3]
     claims.check(
         "wide-margin", "GPM supports much more than RandomM at β = 0.2",
@@ -89,7 +87,7 @@ def ratio_claims(results: Results, claims: Claims, *, network: str) -> None:
         reason=SYNTHETIC,
     )  # fmt: skip
     tenths = own.where(percent=tuple(float(percent) for percent in range(10, 101, 10)))
-    close = overall(gaps(tenths, "gpm", "spidercastm", "percent"))
+    close = Spread.over(gaps(tenths, "gpm", "spidercastm", "percent"))
     stated = {"facebook": 0.034, "twitter": 0.048}
     claims.check(
         "spidercast-close", "SpiderCastM is close to GPM: the mean difference over β = 0.1, 0.2 … 1",
@@ -117,9 +115,7 @@ def draw_table(results: Results, axes: list[Any]) -> None:
     """Draw Table I: our support at β = 0.2 and the paper's."""
     for panel, network in zip(axes, NETWORKS, strict=True):
         own = results.where(network=network, percent=20.0)
-        for design in ORDER:
-            curve(panel, own.where(design=design), "wanted", "support", label=TITLES[design])
-        curve(panel, own.where(design="bound"), "wanted", "support", label=TITLES["bound"], ours=True)
+        draw_designs(panel, own, "wanted", ours=("bound",))
         sizes = own.values("wanted")
         for size, column in zip((sizes[0], sizes[-1]), ("small", "large"), strict=True):
             stated = TABLE[network, column]

@@ -8,7 +8,7 @@ import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, below, describe_change, falls, near
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
-from meshwright.experiments.results import Results, Row, Spread
+from meshwright.experiments.results import Results, Row, Spread, ratios
 
 WORKLOADS = ("zipf", "expo", "unif")
 NAMES = {"zipf": "Zipf", "expo": "exponential", "unif": "uniform"}
@@ -112,10 +112,10 @@ def degree_claims(results: Results, claims: Claims) -> None:
     held = {}
     for workload in WORKLOADS:
         held |= below(curves[workload, 100], curves[workload, 200], label=NAMES[workload])
-    ratios = gm.paired("average_degree", {"topics": 200}, {"topics": 100})
+    found = gm.paired("average_degree", {"topics": 200}, {"topics": 100})
     claims.check(
         "more-topics-more-degree", "More topics raise the average degree", paper="200 topics above 100",
-        ours=f"200 topics give {Spread.of(ratios)} × the degree of 100", held=held,
+        ours=f"200 topics give {Spread.of(found)} × the degree of 100", held=held,
     )  # fmt: skip
 
 
@@ -146,8 +146,8 @@ def ring_claims(results: Results, claims: Claims) -> None:
                 label = f"{NAMES[workload]}, {nodes} nodes:"
                 held |= near(Spread.of(values).mean, 3.0, tolerance=0.25, loose=0.5, label=label)
         ours = "; ".join(
-            f"{NAMES[workload]} {_overall(once[workload])} with equal links once, "
-            f"{_overall(apart[workload])} with every ring apart"
+            f"{NAMES[workload]} {Spread.over(once[workload])} with equal links once, "
+            f"{Spread.over(apart[workload])} with every ring apart"
             for workload in workloads
         )
         claims.check(name, claim, paper="roughly 3 (± 25 %)", ours=ours, held=held, reason=reason)
@@ -163,15 +163,7 @@ def ring_claims(results: Results, claims: Claims) -> None:
 def _ratios(results: Results, column: str) -> dict[int, list[float]]:
     """Return the degree of the ring over GM's by nodes, seed by seed."""
     gm = results.where(design="gm").by("nodes", "average_degree")
-    ring = results.where(design="ring").by("nodes", column)
-    return {
-        nodes: [ours / theirs for ours, theirs in zip(values, gm[nodes], strict=True)]
-        for nodes, values in ring.items()
-    }
-
-
-def _overall(points: dict[int, list[float]]) -> Spread:
-    return Spread.of([value for values in points.values() for value in values])
+    return ratios(results.where(design="ring").by("nodes", column), gm)
 
 
 def draw_sizes(results: Results, axes: list[Any]) -> None:

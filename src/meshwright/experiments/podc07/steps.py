@@ -112,7 +112,7 @@ def steps_claims(results: Results, claims: Claims) -> None:
     all_steps, largest = gm.spread("relative_steps"), max(gm.column("relative_updates"))
     held: dict[str, float] = {}
     for (workload, topics), points in curves.items():
-        mean = Spread.of([value for values in points.values() for value in values]).mean
+        mean = Spread.over(points).mean
         label = f"{NAMES[workload]}, {topics} topics: {mean:.2g}"
         held[label] = 1e-3 <= mean < 1e-2
     claims.check(

@@ -26,6 +26,8 @@ TITLES = {
     "ours-tidy": "ours: tidy",
 }
 PAPERS = ("shadow", "naive", "low")
+DEFAULTS = {"method": "primal-dual", "coverage": 3}
+"""The paper's: how backups are chosen, and λ."""
 SETTING = (
     "2,000 nodes, 200 topics of equal popularity, 10 to 90 topics per node by a power law, ρ = 3, 1,000 "
     "rounds; each is a join or a leave at even odds. The paper does not state the exponent of the power law. "
@@ -157,31 +159,19 @@ def _row(number: int, max_degree: float, average_degree: float) -> Row:
 
 def cases(*, seeds: int, nodes: int, rounds: int, every: int, tidy_rounds: int) -> tuple[Case, ...]:
     """Return all runs: λ and the two ways to choose backups, the other policies, and ours."""
-    fixed: dict[str, Any] = {"nodes": nodes, "rounds": rounds, "every": every}
+    usual: dict[str, Any] = {**DEFAULTS, "nodes": nodes, "rounds": rounds, "every": every}
     return (
-        grid(seeds=seeds, policy="shadow", method="primal-dual", coverage=(1, 2, 3, 4), **fixed)
-        + grid(seeds=seeds, policy="shadow", method="greedy", coverage=3, **fixed)
-        + grid(
-            seeds=seeds,
-            policy=("naive", "low", "ours-shadow"),
-            method="primal-dual",
-            coverage=3,
-            **fixed,
-        )
-        + grid(
-            seeds=seeds,
-            policy="ours-tidy",
-            method="primal-dual",
-            coverage=3,
-            **(fixed | {"rounds": tidy_rounds}),
-        )
-        + grid(seeds=1, policy="ours-best", method="primal-dual", coverage=3, **(fixed | {"rounds": 0}))
+        grid(seeds=seeds, policy="shadow", **usual | {"coverage": (1, 2, 3, 4)})
+        + grid(seeds=seeds, policy="shadow", **usual | {"method": "greedy"})
+        + grid(seeds=seeds, policy=("naive", "low", "ours-shadow"), **usual)
+        + grid(seeds=seeds, policy="ours-tidy", **usual | {"rounds": tidy_rounds})
+        + grid(seeds=1, policy="ours-best", **usual | {"rounds": 0})
     )
 
 
 def default_runs(results: Results, policy: str) -> Results:
     """Return the runs of a policy with the paper's defaults: primal-dual backups, λ = 3."""
-    return results.where(policy=policy, method="primal-dual", coverage=3)
+    return results.where(policy=policy, **DEFAULTS)
 
 
 def at_end(results: Results, column: str) -> list[float]:
