@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,11 @@ from meshwright.content.assignment.cost import BrokerTree, Cost, broker_tree, co
 from meshwright.content.assignment.descent import descent
 from meshwright.content.assignment.exact import Optimum, exact
 from meshwright.content.assignment.steiner_mixing import steiner, steiner_literal
+from meshwright.content.model.workload import Workload
 from meshwright.errors import InputError
 from meshwright.formatting import amount, counted, shown
 from meshwright.jit.announce import working_seconds
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.content.model.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meshwright.arrays import Floats, Ids, frozen
 from meshwright.content.assignment.kernels import Traffic, traffic_of
+from meshwright.content.model.workload import Workload
 from meshwright.errors import InputError
 from meshwright.formatting import amount
-
-if TYPE_CHECKING:
-    from meshwright.content.model.workload import Workload
 
 
 def random(workload: Workload, *, seed: int = 0) -> Ids:

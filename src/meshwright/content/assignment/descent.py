@@ -18,6 +18,7 @@ from meshwright.content.assignment.steiner_mixing import (
     draw_brokers,
     publisher_tree_weights,
 )
+from meshwright.content.model.workload import Workload
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 from meshwright.progress import Progress
@@ -25,7 +26,6 @@ from meshwright.progress import Progress
 if TYPE_CHECKING:
     from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
     from meshwright.content.assignment.kernels.broker_set import BrokerSearch
-    from meshwright.content.model.workload import Workload
 
     Savings = Iterator[tuple[float, int]]
     """What each part of the search has saved, and the number of users and channels that it looked at."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,13 @@ from numpy.typing import NDArray
 from meshwright.arrays import Floats, Ids
 from meshwright.content.assignment.cost import cost
 from meshwright.content.assignment.descent import descent
+from meshwright.content.model.workload import Workload
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 from meshwright.progress import Progress
 
-if TYPE_CHECKING:
-    from meshwright.content.model.workload import Workload
-
-    Row = tuple[list[int], list[float], float, float]
-    """A constraint: variables, their coefficients, and the least and largest value of the sum."""
+Row = tuple[list[int], list[float], float, float]
+"""A constraint: variables, their coefficients, and the least and largest value of the sum."""
 
 MOST_VARIABLES = 400_000
 """Larger programs are rejected: no solver finishes them in reasonable time."""

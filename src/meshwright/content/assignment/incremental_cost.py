@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from meshwright.arrays import Floats, Ids, frozen
 from meshwright.content.assignment.cost import Cost, cost
 from meshwright.content.assignment.kernels import traffic_of
+from meshwright.content.model.workload import Workload
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
-    from meshwright.content.model.workload import Workload
 
 
 class RunningCost:

@@ -15,10 +15,10 @@ import numpy as np
 from meshwright.arrays import Floats, Ids
 from meshwright.content.assignment.baselines import place_in_turn
 from meshwright.content.assignment.kernels import Audience
+from meshwright.content.model.workload import Workload
 
 if TYPE_CHECKING:
-    from meshwright.content.assignment.kernels.steiner_literal import Publishers, Scratch
-    from meshwright.content.model.workload import Workload
+    from meshwright.content.assignment.kernels.steiner_literal import LiteralMixing, Paths, Publishers
 
 
 def steiner(workload: Workload, *, argmax: bool = False, seed: int = 0) -> Ids:
@@ -126,12 +126,10 @@ def publisher_tree_weights(workload: Workload, *, late: Callable[[], bool] | Non
     """
     from meshwright.content.assignment.kernels.steiner_literal import Paths, add_literal_weights, find_paths
 
-    ptr, subscribers = workload.audience
     users, brokers = workload.num_users, workload.num_brokers
     paths = Paths(cost=np.zeros((users, brokers)), last=np.zeros((users, brokers), dtype=np.int32))
     find_paths(workload.core, workload.access, paths)
-    audience, publishers = Audience(ptr, subscribers), _publishers(workload)
-    scratch = _literal_scratch(workload, widest=int(np.diff(ptr).max(initial=0)))
+    mixing = _literal_mixing(workload, paths)
     weights = np.zeros((users, brokers))
     channels = workload.num_channels
     # Without a time limit one call does it all: each call from Python takes as long as a small channel.
@@ -139,8 +137,7 @@ def publisher_tree_weights(workload: Workload, *, late: Callable[[], bool] | Non
     for first in range(0, channels, max(at_once, 1)):
         if late is not None and late():
             return None
-        last = first + at_once
-        add_literal_weights(first, last, workload.access, paths, audience, publishers, scratch, weights)
+        add_literal_weights(first, first + at_once, mixing, weights)
     return weights
 
 
@@ -156,12 +153,18 @@ def _publishers(workload: Workload) -> Publishers:
     return Publishers(ptr=ptr, users=sender[order], rate=demand.sent[order])
 
 
-def _literal_scratch(workload: Workload, widest: int) -> Scratch:
-    """Return scratch for channels of at most `widest` subscribers."""
-    from meshwright.content.assignment.kernels.steiner_literal import GrownTree, Nearest, Paths, Scratch
+def _literal_mixing(workload: Workload, paths: Paths) -> LiteralMixing:
+    """Return the input of the kernels, with scratch for channels of the largest audience."""
+    from meshwright.content.assignment.kernels.steiner_literal import GrownTree, LiteralMixing, Nearest, Paths
 
     brokers = workload.num_brokers
-    return Scratch(
+    audience = Audience(*workload.audience)
+    widest = int(np.diff(audience.ptr).max(initial=0))
+    return LiteralMixing(
+        access=workload.access,
+        paths=paths,
+        audience=audience,
+        publishers=_publishers(workload),
         near=Paths(cost=np.zeros((brokers, widest)), last=np.zeros((brokers, widest), dtype=np.int32)),
         nearest=Nearest(
             user=np.zeros(brokers, dtype=np.int32), cost=np.zeros(brokers), next_cost=np.zeros(brokers)

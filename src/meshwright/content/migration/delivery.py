@@ -143,6 +143,14 @@ class Delivery:
             for envelope in waiting:
                 self.deliver(user, envelope)
 
+    def welcome(self, user: int, version: int) -> None:
+        """Serve a user that has come here by a move, and tell all brokers."""
+        state = self._state
+        state.departed.pop(user, None)
+        self.learn_location(user, state.me, version)
+        state.send_to_brokers(messages.Located(user, state.me, version))
+        self.deliver_waiting(user)
+
     def stop_expecting(self, user: int) -> None:
         """Remove a user that is not served here; what has waited for it goes where it is."""
         local = self._state.users.pop(user, None)

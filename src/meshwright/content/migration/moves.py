@@ -199,10 +199,7 @@ class Handover:
             self._state.send_to_user(user, messages.Refused())
             return
         local.connected = True
-        self._state.departed.pop(user, None)
-        self._delivery.learn_location(user, self._state.me, version)
-        self._state.send_to_brokers(messages.Located(user, self._state.me, version))
-        self._delivery.deliver_waiting(user)
+        self._delivery.welcome(user, version)
         if local.home is not None and local.home not in self._state.alive:
             # Its home broker crashed: there is nothing to take over.
             self.take_over(user, [])
@@ -268,11 +265,8 @@ class Admission:
         state = self._state
         local = state.users.setdefault(user, LocalUser())
         local.connected, local.home, local.version = True, None, version
-        state.departed.pop(user, None)
         state.send_to_user(user, messages.Registered(version))
-        self._delivery.learn_location(user, state.me, version)
-        state.send_to_brokers(messages.Located(user, state.me, version))
-        self._delivery.deliver_waiting(user)
+        self._delivery.welcome(user, version)
 
 
 class TokenRing:

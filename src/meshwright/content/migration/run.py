@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +16,10 @@ from meshwright.content.assignment.incremental_cost import RunningCost
 from meshwright.content.migration.messages import stored_name
 from meshwright.content.migration.simulation import Simulation, Verdict
 from meshwright.content.migration.terms import CrashAt, Terms
+from meshwright.content.migration.transport import Transport, run_local
+from meshwright.content.model.workload import Workload
 from meshwright.errors import InputError
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.content.migration.transport import Transport
-    from meshwright.content.model.workload import Workload
 
 EVENTS = ("accepted", "declined", "withdrawn", "redirected", "returned", "kept", "sent again")
 """The events that brokers count, in the order of the figures."""
@@ -244,8 +242,6 @@ def migrate(
             progress(messages, share, f"{time:.1f} s, {samples[-1].delivered:,} delivered")
 
     if transport == "asyncio":
-        from meshwright.content.migration.transport import run_local
-
         return migration_of(simulation, run_local(simulation, sample), samples)
     from meshwright.content.migration.mqtt_transport import run_mqtt
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from heapq import merge
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -162,12 +164,9 @@ class Simulation(TokenObserver):
         """Yield publications and timed crashes in order of time: when each is due, and what to call."""
         crashes = sorted(crash for crash in self.terms.crashes if isinstance(crash, CrashAt))
         schedule = zip(*(column.tolist() for column in self.schedule), strict=True)
-        for time, user, channel in schedule:
-            while crashes and crashes[0].seconds <= time:
-                yield self._crash_event(crashes.pop(0))
-            yield time, self._publish_event(user, channel)
-        for crash in crashes:
-            yield self._crash_event(crash)
+        publications = ((time, self._publish_event(user, channel)) for time, user, channel in schedule)
+        # Of two events at the same time, the crash comes first.
+        yield from merge(map(self._crash_event, crashes), publications, key=itemgetter(0))
         self._all_events_done = True
 
     def on_send(self, sender: int, to: int, message: Message) -> None:

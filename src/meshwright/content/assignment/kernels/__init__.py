@@ -5,13 +5,11 @@ This file compiles nothing, so code outside of the kernels may import it without
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from meshwright.content.model.workload import Workload
-
+from meshwright.content.model.workload import Workload
 
 Array = Any
 """A numpy array; the compiler infers its type."""

@@ -65,9 +65,17 @@ class GrownTree(NamedTuple):
     """Whether attaching the subscriber added a broker to the tree."""
 
 
-class Scratch(NamedTuple):
-    """Arrays that every channel uses in turn."""
+class LiteralMixing(NamedTuple):
+    """What the trees are made of, and arrays that every channel uses in turn."""
 
+    access: Array
+    """Users × brokers: the cost of each access link."""
+    paths: Paths
+    """The cheapest paths: users × brokers."""
+    audience: Audience
+    """The subscribers of each channel."""
+    publishers: Publishers
+    """The publishers of each channel."""
     near: Paths
     """The paths of the channel's subscribers: brokers × subscribers, so that a broker's row is contiguous."""
     nearest: Nearest
@@ -172,57 +180,41 @@ def first_broker(user: int, access: Array, nearest: Nearest) -> int:
 
 
 @kernel
-def add_literal_weights(
-    first: int,
-    last: int,
-    access: Array,
-    paths: Paths,
-    audience: Audience,
-    publishers: Publishers,
-    scratch: Scratch,
-    weights: Array,
-) -> None:
+def add_literal_weights(first: int, last: int, mixing: LiteralMixing, weights: Array) -> None:
     """Add to `weights` what links between users and brokers carry in the trees of some channels' publishers.
 
     Channels from `first` up to, but not including, `last`. Every publisher must have somebody to send to.
     """
     for channel in range(first, last):
-        add_channel(channel, access, paths, audience, publishers, scratch, weights)
+        add_channel(channel, mixing, weights)
 
 
 @inner
-def add_channel(
-    channel: int,
-    access: Array,
-    paths: Paths,
-    audience: Audience,
-    publishers: Publishers,
-    scratch: Scratch,
-    weights: Array,
-) -> None:
+def add_channel(channel: int, mixing: LiteralMixing, weights: Array) -> None:
     """Add to `weights` what links carry in the trees of one channel's publishers."""
-    near, tree, own = scratch.near, scratch.tree, scratch.own
+    access, paths, audience, publishers = mixing.access, mixing.paths, mixing.audience, mixing.publishers
+    near, tree, own = mixing.near, mixing.tree, mixing.own
     brokers = access.shape[1]
     users = audience.users[audience.ptr[channel] : audience.ptr[channel + 1]]
     if len(users) == 0:
         return
     for broker in range(brokers):
-        scratch.carried[broker] = 0.0
+        mixing.carried[broker] = 0.0
     for place in range(len(users)):
         for broker in range(brokers):
             near.cost[broker, place] = paths.cost[users[place], broker]
             near.last[broker, place] = paths.last[users[place], broker]
-    find_nearest(users, near, scratch.nearest)
+    find_nearest(users, near, mixing.nearest)
     for place in range(len(users)):
-        scratch.place_of[users[place]] = place
+        mixing.place_of[users[place]] = place
     # The publisher's own link: to the first broker of its tree.
     for slot in range(publishers.ptr[channel], publishers.ptr[channel + 1]):
-        start = first_broker(publishers.users[slot], access, scratch.nearest)
+        start = first_broker(publishers.users[slot], access, mixing.nearest)
         weights[publishers.users[slot], start] += publishers.rate[slot]
-        scratch.first_of[slot] = start
-        scratch.carried[start] += publishers.rate[slot]
+        mixing.first_of[slot] = start
+        mixing.carried[start] += publishers.rate[slot]
     for start in range(brokers):
-        if scratch.carried[start] <= 0.0:
+        if mixing.carried[start] <= 0.0:
             continue
         # The tree that most publishers with this first broker share.
         grow_tree(start, NONE, users, near, tree)
@@ -230,9 +222,9 @@ def add_channel(
             own[place] = 0.0
         shared = 0.0
         for slot in range(publishers.ptr[channel], publishers.ptr[channel + 1]):
-            if scratch.first_of[slot] != start:
+            if mixing.first_of[slot] != start:
                 continue
-            place = scratch.place_of[publishers.users[slot]]
+            place = mixing.place_of[publishers.users[slot]]
             if place < 0:
                 shared += publishers.rate[slot]
             elif not tree.leading[place]:
@@ -246,11 +238,11 @@ def add_channel(
             weights[users[place], tree.parent[place]] += shared + others
         # Publishers that lead get a tree without themselves. Growing it overwrites `leading`: copy that.
         for place in range(len(users)):
-            scratch.apart[place] = tree.leading[place]
+            mixing.apart[place] = tree.leading[place]
         for slot in range(publishers.ptr[channel], publishers.ptr[channel + 1]):
             user = ZERO + publishers.users[slot]
-            own_place = scratch.place_of[user]
-            if scratch.first_of[slot] != start or own_place < 0 or not scratch.apart[own_place]:
+            own_place = mixing.place_of[user]
+            if mixing.first_of[slot] != start or own_place < 0 or not mixing.apart[own_place]:
                 continue
             grow_tree(start, user, users, near, tree)
             for place in range(len(users)):
@@ -258,4 +250,4 @@ def add_channel(
                     weights[users[place], tree.parent[place]] += publishers.rate[slot]
     # Leave no positions behind for the next channel.
     for place in range(len(users)):
-        scratch.place_of[users[place]] = -1
+        mixing.place_of[users[place]] = -1
