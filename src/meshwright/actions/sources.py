@@ -113,6 +113,7 @@ def group_topics(interest: Any, choice: TopicChoice | None = None) -> PlannedSou
 
     Topics of the kind `mqtt` are joined into groups of overlapping filters; plain topics stay as they are.
 
+    >>> from meshwright.interest import Interest
     >>> group_topics(Interest.of({"a": {"x/#"}, "b": {"x/y"}}, kind="mqtt")).interest
     Interest(2 nodes, 1 topic, 2 subscriptions)
     """
