@@ -89,6 +89,7 @@ def test_wrong_keys_are_named(text: str, error: str, tmp_path: Path) -> None:
         (LEAST + '[publications]\ntraffic = "t"\nlogs = ["x"]\n', "publications has traffic and logs"),
         (LEAST + '[design]\nalgorithm = "lov"\n', "no algorithm 'lov': did you mean 'low'?"),
         (LEAST + '[routes]\nobjective = "stable"\n', "stable need today"),
+        (LEAST + '[outputs]\nplan = "s3://bucket/plan"\n', "outputs has the URL s3://bucket/plan"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(text: str, error: str, tmp_path: Path) -> None:
@@ -96,6 +97,14 @@ def test_what_does_not_fit_together_is_refused(text: str, error: str, tmp_path: 
     with pytest.raises(InputError) as caught:
         project_of(tmp_path, text)
     assert error in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """A project file that is no file is an error with its path."""
+    (tmp_path / NAME).mkdir()
+    assert find_project(tmp_path) is None
+    with pytest.raises(InputError, match="cannot read"):
+        read_project(tmp_path / NAME)
 
 
 def test_every_parameter_of_a_design_is_a_key(tmp_path: Path) -> None:

@@ -195,6 +195,8 @@ def read_project(path: Path) -> Project:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(f"{path} is not TOML: {error}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
     try:
         tables = parse_record(content, ProjectTables)
     except ValueError as error:
@@ -204,6 +206,9 @@ def read_project(path: Path) -> Project:
         raise InputError(f"{path}: subscriptions needs either source or logs: give one of them")
     if published.traffic is not None and published.logs:
         raise InputError(f"{path}: publications has traffic and logs: leave one of them out")
+    remote = [place for place in msgspec.structs.astuple(tables.outputs) if place and is_url(place)]
+    if remote:
+        raise InputError(f"{path}: outputs has the URL {remote[0]}: name a path on this machine")
     if tables.routes.objective == "stable" and tables.routes.today is None:
         raise InputError(f"{path}: routes by stable need today, the plan whose trees are in use")
     find(tables.design.algorithm)
