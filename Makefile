@@ -34,13 +34,13 @@ test-slow: $(READY) chromium ## the tests that take minutes, and the laws of the
 
 # SPARKS=3.5 chooses one version. Each has an environment of its own under build/.
 SPARKS ?= 3.5 4.0 4.1
-# PySpark 3.5 uses distutils, and leaves the sockets of its jobs to the garbage collector.
-ALLOWED_3.5 := -W ignore::DeprecationWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+# These versions of PySpark leave the sockets of their jobs to the garbage collector; 3.5 uses distutils.
+ALLOWED := -W ignore::DeprecationWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
 test-spark: $(SPARKS:%=test-spark-%) ## the tests of the pipeline, on each version of Spark that is supported
 
 test-spark-%: build/spark-%/.ready
-	@echo "== Spark $*" && build/spark-$*/bin/python -m pytest $(ALLOWED_$*) tests/pipeline
+	@echo "== Spark $*" && build/spark-$*/bin/python -m pytest $(ALLOWED) tests/pipeline
 
 build/spark-%/.ready: $(READY)
 	@echo "setting up build/spark-$* (once; a download of up to 450 MB)"
