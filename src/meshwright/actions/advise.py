@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.outputs import check_target
 from meshwright.actions.plan import DesignChoice, write_over
 from meshwright.actions.report import check_page, write_page
 from meshwright.actions.sources import PlannedSource, Source, group_topics, load_source
 from meshwright.errors import InputError
+from meshwright.files.atomic import check_target
 from meshwright.progress import announce_phase
 
 if TYPE_CHECKING:

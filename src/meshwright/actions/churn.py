@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.outputs import check_target
 from meshwright.actions.sources import LoadedPlan, format_size, load_plan
 from meshwright.errors import InputError
+from meshwright.files.atomic import check_target
 from meshwright.formatting import counted
 from meshwright.progress import announce_phase
 

@@ -123,10 +123,10 @@ def federation(
         If the plan has no trees, has too many brokers, or a broker ends by itself.
     """
     from meshwright.actions.export import BrokerChoice
-    from meshwright.actions.outputs import check_target
     from meshwright.brokers.certificates import Authority
     from meshwright.deploy.folder_store import require_stopped
     from meshwright.deploy.targets import DEFAULT_TARGET, load_target
+    from meshwright.files.atomic import check_target
     from meshwright.report.sheet import check_chart
 
     name = target or DEFAULT_TARGET

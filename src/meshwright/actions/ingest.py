@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.outputs import check_target
 from meshwright.actions.spark import SparkOptions
 from meshwright.errors import InputError
+from meshwright.files.atomic import check_target
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 
 if TYPE_CHECKING:

@@ -68,10 +68,10 @@ def lint(
     OutputError
         If the dataset cannot be written.
     """
-    from meshwright.actions.outputs import check_target
     from meshwright.deploy.inventory import read_inventory
     from meshwright.deploy.manifest import exported_addresses
     from meshwright.deploy.targets import DEFAULT_TARGET, load_target
+    from meshwright.files.atomic import check_target
 
     if dataset is not None:
         check_target(dataset, "dataset")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.outputs import check_target
 from meshwright.actions.report import check_page, write_page
 from meshwright.actions.sources import (
     PlannedSource,
@@ -19,6 +18,7 @@ from meshwright.actions.sources import (
 from meshwright.actions.spark import SparkOptions
 from meshwright.designs.registry import DESIGNS, PARAMETERS, check_parameters, describe_parameter, find
 from meshwright.errors import InputError
+from meshwright.files.atomic import check_target
 from meshwright.progress import titled
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.outputs import check_target
 from meshwright.actions.spark import SparkOptions
 from meshwright.errors import EmptySourceError
+from meshwright.files.atomic import check_target
 from meshwright.formatting import counted
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.outputs import check_target
 from meshwright.actions.plan import write_over
 from meshwright.actions.sources import LoadedPlan, PlannedSource, Source, load_plan, load_source
 from meshwright.errors import InputError, first_five
+from meshwright.files.atomic import check_target
 from meshwright.progress import announce_phase, titled
 
 if TYPE_CHECKING:

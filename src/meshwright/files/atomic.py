@@ -23,7 +23,7 @@ from pathlib import Path
 
 from meshwright.errors import InputError, MeshwrightError, OutputError
 from meshwright.files.exchange import flush, flush_tree, new_sibling, remove_stale, restore, take_place
-from meshwright.files.header import Kind, holds
+from meshwright.files.header import DATASET, KINDS, Kind, holds
 from meshwright.files.locks import locked
 from meshwright.files.urls import local_path, require_local
 
@@ -81,6 +81,21 @@ def new_file(path: str | Path, *, flushed: bool = True) -> Iterator[Path]:
                 flush(target.parent)
         finally:
             beside.unlink(missing_ok=True)
+
+
+def check_target(path: str | Path, kind: str) -> None:
+    """Raise an OutputError if a folder of this kind cannot be written to a path or URL."""
+    local, wanted = local_path(path), next(known for known in KINDS if known.name == kind)
+    if local is not None:
+        check_free(Path(local), wanted)
+        check_place(path)
+        return
+    from meshwright.files.remote import check_bucket, check_remote_place
+
+    if wanted == DATASET:
+        check_bucket(str(path))  # a dataset that is only half written may be replaced
+    else:
+        check_remote_place(str(path), wanted)
 
 
 def check_place(path: str | Path) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.outputs import check_target
 from meshwright.errors import InputError
+from meshwright.files.atomic import check_target
 from meshwright.formatting import counted
 from meshwright.progress import announce_phase, titled
 

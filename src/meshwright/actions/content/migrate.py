@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.actions.content.assign import format_users, read_users
-from meshwright.actions.outputs import check_target
+from meshwright.files.atomic import check_target
 from meshwright.progress import titled
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.outputs import check_target
 from meshwright.errors import InputError
+from meshwright.files.atomic import check_target
 from meshwright.progress import announce_phase
 
 if TYPE_CHECKING:
