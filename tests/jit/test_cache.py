@@ -247,7 +247,7 @@ def test_the_packages_own_folder_is_left_alone(place: Path) -> None:
         "import numpy as np\n"
         "from numba.core import event\n"
         "from meshwright import Interest, Overlay, verify\n"
-        "from meshwright.pipeline.plans.divide import cover\n"
+        "from meshwright.pipeline.plans.cover_kernel import cover\n"
         "pair = Overlay(Interest.from_dict({'a': {'x'}, 'b': {'x'}}), [0], [1], [1])\n"
         "one = np.zeros(1, dtype=np.int32)\n"
         "with event.install_recorder('numba:compile') as recorder:\n"
