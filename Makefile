@@ -42,6 +42,7 @@ test-spark: $(SPARKS:%=test-spark-%) ## the tests of the pipeline, on each versi
 test-spark-%: build/spark-%/.ready
 	@echo "== Spark $*" && build/spark-$*/bin/python -m pytest $(ALLOWED) tests/pipeline
 
+.PRECIOUS: build/spark-%/.ready
 build/spark-%/.ready: $(READY)
 	@echo "setting up build/spark-$* (once; a download of up to 450 MB)"
 	@$(BIN)/python -m venv --clear build/spark-$*
