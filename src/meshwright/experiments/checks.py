@@ -44,6 +44,11 @@ class Check:
             raise ValueError(f"{self.id}: a reason is given exactly if the claim does not hold")
 
 
+def tally(checks: Sequence[Check]) -> dict[str, int]:
+    """Return how many checks have each verdict."""
+    return {verdict: sum(check.verdict == verdict for check in checks) for verdict in VERDICTS}
+
+
 def verdict_of(held: Mapping[str, float]) -> Verdict:
     """Return `holds` if every comparison holds, `partly` if at least half of them do, `no` otherwise.
 

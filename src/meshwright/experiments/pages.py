@@ -11,12 +11,11 @@ import platform
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
 import meshwright as mw
-from meshwright.experiments.checks import VERDICTS, Check
+from meshwright.experiments.checks import Check, tally
 from meshwright.experiments.paper import Case, Figure, Paper, Value
 from meshwright.files.atomic import new_file
 from meshwright.formatting import counted, duration
@@ -107,11 +106,6 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or "unknown processor"
 
 
-def own_version() -> str:
-    """Return the version of Meshwright."""
-    return version("meshwright")
-
-
 @dataclass(frozen=True)
 class Section:
     """A figure as it stands on the page: its panels and its checks."""
@@ -187,10 +181,6 @@ def _by_paper(sections: Sequence[Section]) -> list[tuple[Paper, list[Section]]]:
     return [(group[0].paper, group) for group in listed]
 
 
-def _tally(checks: Sequence[Check]) -> dict[str, int]:
-    return {verdict: sum(check.verdict == verdict for check in checks) for verdict in VERDICTS}
-
-
 def _all_checks(sections: Sequence[Section]) -> list[Check]:
     return [check for section in sections for check in section.checks]
 
@@ -199,10 +189,10 @@ def _html(sections: Sequence[Section], provenance: Provenance) -> str:
     """Return the page; it holds everything that it shows."""
     checks = _all_checks(sections)
     papers = _by_paper(sections)
-    counts = " ".join(f"{badge(verdict)} {count}" for verdict, count in _tally(checks).items())
+    counts = " ".join(f"{badge(verdict)} {count}" for verdict, count in tally(checks).items())
     links = "".join(
         f'<li><a href="#{escape(paper.key)}">{escape(paper.key)}</a> <span class="soft">{escape(paper.title)}'
-        f": {_tally(_all_checks(group))['holds']} of {len(_all_checks(group))} claims hold</span></li>"
+        f": {tally(_all_checks(group))['holds']} of {len(_all_checks(group))} claims hold</span></li>"
         for paper, group in papers
     )
     parts = [
@@ -267,8 +257,8 @@ def _html_check(check: Check) -> str:
 def _markdown(sections: Sequence[Section], provenance: Provenance) -> str:
     """Return the table of all checks with the machine, the time and the command."""
     checks = _all_checks(sections)
-    tally = _tally(checks)
-    counts = f"{tally['holds']} hold, {tally['partly']} hold partly, {tally['no']} do not"
+    found = tally(checks)
+    counts = f"{found['holds']} hold, {found['partly']} hold partly, {found['no']} do not"
     lines = ["# Reproduction", "", f"{len(checks)} claims: {counts}.", "", RULES, ""]
     lines += ["| | |", "| --- | --- |"]
     lines += [f"| {label} | {_cell(value)} |" for label, value in provenance.lines()]

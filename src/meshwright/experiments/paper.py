@@ -16,6 +16,8 @@ from meshwright.experiments.checks import Claims
 from meshwright.experiments.results import Results, Row
 
 Value: TypeAlias = int | float | str | bool
+BEST_STEPS = 2000
+"""Steps of our search: the same on every machine."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from meshwright.experiments.paper import Figure
 from meshwright.experiments.results import Results, Spread
 from meshwright.report.sheet import COLOURS as ALL_COLOURS
 from meshwright.report.sheet import DASHES as ALL_DASHES
-from meshwright.report.sheet import check_matplotlib, sheet
-
-__all__ = ["bars", "check_matplotlib", "curve", "draw", "finish", "level", "paper_line", "paper_points"]
+from meshwright.report.sheet import sheet
 
 PANEL = (5.6, 4.6)
 """Inches of one panel."""

@@ -11,28 +11,27 @@ import re
 import signal
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import meshwright as mw
 from meshwright.errors import InputError, MeshwrightError
-from meshwright.experiments.checks import VERDICTS, Check, Claims
+from meshwright.experiments.checks import Check, Claims, tally
 from meshwright.experiments.pages import (
     Provenance,
     Section,
     describe_command,
     describe_graph,
     describe_machine,
-    own_version,
     write_pages,
 )
 from meshwright.experiments.paper import Case, Selected, check_graphs, select
-from meshwright.experiments.plots import check_matplotlib, draw
+from meshwright.experiments.plots import draw
 from meshwright.experiments.results import (
     Cell,
     Finished,
@@ -46,6 +45,7 @@ from meshwright.experiments.results import (
 from meshwright.files.atomic import check_free, check_place, new_file, writing
 from meshwright.files.header import Kind, write_header
 from meshwright.progress import Progress
+from meshwright.report.sheet import check_matplotlib
 
 REPRODUCTION = Kind("reproduction", "reproduction.json", 1)
 
@@ -65,8 +65,7 @@ class Reproduction:
     @property
     def counts(self) -> dict[str, int]:
         """How many claims there are, and how many have each verdict."""
-        found = Counter(check.verdict for check in self.checks)
-        return {"claims": len(self.checks), **{verdict: found[verdict] for verdict in VERDICTS}}
+        return {"claims": len(self.checks), **tally(self.checks)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and all checks as a JSON document."""
@@ -132,7 +131,7 @@ def reproduce(
     provenance = Provenance(
         describe_command(key, full=full, graphs=loaded, out=out),
         describe_machine(),
-        own_version(),
+        version("meshwright"),
         datetime.now(UTC).date().isoformat(),
         sum(one.seconds for one in finished.values()),
         len(cells),
@@ -166,12 +165,12 @@ def load_graphs(graphs: Mapping[str, Any]) -> dict[str, mw.Interest]:
 
 def _cells(chosen: Sequence[Selected], folder: Path, full: bool, digests: Mapping[str, str]) -> list[Cell]:
     """Return the cells of the chosen figures; those that share a table have them once."""
-    sources = dict.fromkeys((one.paper.key, one.paper.source(one.figure).key) for one in chosen)
-    papers = {one.paper.key: one.paper for one in chosen}
+    sources = [(one.paper, one.paper.source(one.figure)) for one in chosen]
+    distinct = {(paper.key, figure.key): (paper, figure) for paper, figure in sources}.values()
     return [
         cell
-        for paper, figure in sources
-        for cell in cells_of(papers[paper], papers[paper].figure(figure), folder, full=full, graphs=digests)
+        for paper, figure in distinct
+        for cell in cells_of(paper, figure, folder, full=full, graphs=digests)
     ]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshwright.arrays import Floats
-from meshwright.content.model.space import Boxes, Channels
+from meshwright.content.model.space import Boxes, Channels, covered_cells
 from meshwright.errors import InputError, first_five
 
 AT_ONCE = 1 << 20
@@ -314,11 +314,7 @@ def _split(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Cut some boxes along all their sides, and return each cell that is in one of them."""
     axes = range(low.shape[1])
     edges = tuple(np.unique(np.concatenate((low[:, axis], high[:, axis]))) for axis in axes)
-    cut = Channels((), edges, np.zeros([len(at) - 1 for at in edges], dtype=np.int64), ())
-    held = np.zeros(cut.of_cell.shape, dtype=bool)
-    for begin, end in zip(low, high, strict=True):
-        held[cut.cells(begin, end)] = True
-    cells = np.nonzero(held)
+    cells = np.nonzero(covered_cells(edges, low, high))
     return (
         np.stack([edges[axis][cells[axis]] for axis in axes], axis=1),
         np.stack([edges[axis][cells[axis] + 1] for axis in axes], axis=1),

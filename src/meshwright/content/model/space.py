@@ -97,13 +97,26 @@ class Channels:
 
     def cells(self, low: Floats, high: Floats) -> tuple[slice, ...]:
         """Return the cells that a box meets, as a slice along each attribute."""
-        return tuple(
-            slice(
-                max(int(np.searchsorted(edges, begin, side="right")) - 1, 0),
-                int(np.searchsorted(edges, end, side="left")),
-            )
-            for edges, begin, end in zip(self.edges, low, high, strict=True)
+        return cells_of_box(self.edges, low, high)
+
+
+def cells_of_box(edges: Sequence[Floats], low: Floats, high: Floats) -> tuple[slice, ...]:
+    """Return the cells between edges that a box meets, as a slice along each attribute."""
+    return tuple(
+        slice(
+            max(int(np.searchsorted(cuts, begin, side="right")) - 1, 0),
+            int(np.searchsorted(cuts, end, side="left")),
         )
+        for cuts, begin, end in zip(edges, low, high, strict=True)
+    )
+
+
+def covered_cells(edges: Sequence[Floats], low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """Return whether each cell between edges is in one of some boxes: one dimension for each attribute."""
+    covered = np.zeros([len(cuts) - 1 for cuts in edges], dtype=bool)
+    for begin, end in zip(low, high, strict=True):
+        covered[cells_of_box(edges, begin, end)] = True
+    return covered
 
 
 def grid(attributes: Sequence[Attribute], parts: Sequence[int]) -> Channels:
@@ -184,15 +197,11 @@ def _signatures(boxes: Boxes, edges: tuple[Floats, ...], users: int) -> NDArray[
     shape = tuple(len(cuts) - 1 for cuts in edges)
     bits = np.random.Generator(np.random.PCG64(0)).integers(0, 2**64, (users, 2), dtype=np.uint64)
     sums = np.zeros((*shape, 2), dtype=np.uint64)
-    cut = Channels((), edges, np.zeros(shape, dtype=np.int64), ())
     for own in boxes.by_user():
         if len(own) == 1:
-            sums[cut.cells(boxes.low[own[0]], boxes.high[own[0]])] += bits[boxes.user[own[0]]]
-            continue
-        held = np.zeros(shape, dtype=bool)
-        for box in own:
-            held[cut.cells(boxes.low[box], boxes.high[box])] = True
-        sums[held] += bits[boxes.user[own[0]]]
+            sums[cells_of_box(edges, boxes.low[own[0]], boxes.high[own[0]])] += bits[boxes.user[own[0]]]
+        else:
+            sums[covered_cells(edges, boxes.low[own], boxes.high[own])] += bits[boxes.user[own[0]]]
     return sums.reshape(-1, 2)
 
 

@@ -8,12 +8,9 @@ from typing import Any
 
 import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, below, describe_change, falls, near, rises
-from meshwright.experiments.paper import Case, Figure, grid
+from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
 from meshwright.experiments.plots import curve, finish, level
 from meshwright.experiments.results import Results, Row, Spread, ratios
-
-BEST_STEPS = 2000
-"""Steps of our search: the same on every machine."""
 
 
 def build(interest: mw.Interest, name: str, *, k: float = 3, seed: int = 0) -> mw.Plan:

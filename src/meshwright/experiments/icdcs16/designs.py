@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import meshwright as mw
 from meshwright.experiments.checks import is_below
+from meshwright.experiments.paper import BEST_STEPS
 from meshwright.experiments.plots import curve
 from meshwright.experiments.results import Results, Row, Spread
 from meshwright.measure.connectivity import component_of_slots, merges_needed
@@ -30,8 +31,6 @@ TITLES = {
     "best": "ours: best by degree, complete",
     "bound": "ours: certified bound under the degree budget",
 }
-BEST_STEPS = 2000
-"""Steps of our search: the same on every machine."""
 MOST_NODES = 3000
 """Nodes up to which we compute certified limits, which look at all pairs."""
 MOST_PERCENT = 40

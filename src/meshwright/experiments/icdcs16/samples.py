@@ -147,12 +147,10 @@ def counts_claims(results: Results, claims: Claims) -> None:
     """Compare with Figure 3."""
     for network, name in NETWORKS.items():
         own = results.where(network=network)
-        slopes = {
-            (kind, part): _of(own, kind, part, "slope") for kind in KINDS for part in ("whole", "sample")
-        }
-        top = {
-            (kind, part): _of(own, kind, part, "top_fifth") for kind in KINDS for part in ("whole", "sample")
-        }
+        slopes, top = (
+            {(kind, part): _of(own, kind, part, column) for kind in KINDS for part in ("whole", "sample")}
+            for column in ("slope", "top_fifth")
+        )
         held: dict[str, float] = {}
         for kind, text in KINDS.items():
             for what, found in (("slope", slopes), ("share of the top fifth", top)):

@@ -6,14 +6,12 @@ from typing import Any
 
 import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, below, describe_change, falls, near
-from meshwright.experiments.paper import Case, Figure, grid
+from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread, ratios
 
 WORKLOADS = ("zipf", "expo", "unif")
 NAMES = {"zipf": "Zipf", "expo": "exponential", "unif": "uniform"}
-BEST_STEPS = 2000
-"""Steps of our search: the same on every machine."""
 
 
 def interest_of(case: Case) -> mw.Interest:

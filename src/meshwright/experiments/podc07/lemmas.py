@@ -7,7 +7,7 @@ from typing import Any
 
 import meshwright as mw
 from meshwright.experiments.checks import Claims, describe_change, falls
-from meshwright.experiments.paper import Case, Figure, grid
+from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
 from meshwright.experiments.plots import curve, finish, level
 from meshwright.experiments.podc07.set_cover import connects_every_topic
 from meshwright.experiments.results import Results, Row, Spread
@@ -79,7 +79,7 @@ def cuboid_cell(case: Case) -> list[Row]:
     k, m = case["k"], case["m"]
     interest = mw.workloads.cuboid(k, m)
     prices = mw.bounds.prices(interest)
-    best = mw.design(interest, "best", steps=2000, prices=prices, seed=case.seed)
+    best = mw.design(interest, "best", steps=BEST_STEPS, prices=prices, seed=case.seed)
     return [
         {
             "nodes": interest.num_nodes,

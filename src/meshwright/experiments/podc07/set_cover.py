@@ -11,12 +11,9 @@ import numpy as np
 
 import meshwright as mw
 from meshwright.experiments.checks import Claims
-from meshwright.experiments.paper import Case, Figure, grid
+from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread
-
-BEST_STEPS = 2000
-"""Steps of our search: the same on every machine."""
 
 
 def cover_cell(case: Case) -> list[Row]:

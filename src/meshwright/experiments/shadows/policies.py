@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import meshwright as mw
-from meshwright.experiments.paper import Case, grid
+from meshwright.experiments.paper import BEST_STEPS, Case, grid
 from meshwright.experiments.results import Results, Row
 from meshwright.jit.announce import working_seconds
 
@@ -16,8 +16,6 @@ EXPONENT = 2.5
 implies 6.49: 610 links are 9.4 % of its overlay."""
 DRAWN = 50
 """How many rounds lie between two points of a curve."""
-BEST_STEPS = 2000
-"""Steps of our search: the same on every machine."""
 TITLES = {
     "shadow": "Shadow",
     "naive": "Naive",

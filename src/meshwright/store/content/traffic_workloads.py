@@ -76,23 +76,20 @@ def workload_from_traffic(
         raise InputError(
             "this traffic is by topics, and each topic is a channel: leave out --channels and --cells"
         )
-    if valued:
-        names, rates, wanted, labels, spare = _by_values(
-            traffic, sources, made_by, channels=channels, cells=cells, figure=figure
-        )
-    else:
-        names, rates, wanted, labels = _by_topics(traffic, sources, figure)
-        spare = None
-    user_places = _places(sources.users, "user", names)
-    broker_names = _names(sources.brokers, "broker")
+    names, rates, wanted, labels, spare = (
+        _by_values(traffic, sources, made_by, channels=channels, cells=cells, figure=figure)
+        if valued
+        else _by_topics(traffic, sources, figure)
+    )
+    user_places = _places_of(names, sources.users)
     brokers = _read(sources.brokers, ["broker", "x", "y"], optional="capacity")
     workload = Workload.build(
         names,
-        broker_names,
+        brokers.column("broker").to_pylist(),
         labels,
         rates=rates,
         subscriptions=wanted,
-        places=Places(user_places, _places(sources.brokers, "broker", broker_names), core_weight),
+        places=Places(user_places, _places(brokers), core_weight),
         capacity=_numbers(brokers, "capacity") if "capacity" in brokers.column_names else None,
         described={"traffic": made_by, "figure": figure, "cells": cells, "channels": channels},
     )
@@ -104,7 +101,7 @@ Columns = tuple[Any, ...]
 
 def _by_topics(
     traffic: Traffic, sources: Sources, figure: str
-) -> tuple[list[str], Columns, Columns, list[str]]:
+) -> tuple[list[str], Columns, Columns, list[str], None]:
     interest = load_interest(sources.subscriptions)
     takers = interest.node_names.cast(pa.string()).to_pylist()
     names = sorted({*takers, *traffic.publishers})
@@ -120,7 +117,7 @@ def _by_topics(
         np.array([user_at[name] for name in takers], dtype=np.int64)[interest.node_of_slot],
         np.array([label_at[name] for name in topics], dtype=np.int64)[interest.node_topics],
     )
-    return names, rates, wanted, labels
+    return names, rates, wanted, labels, None
 
 
 def _by_values(
@@ -181,17 +178,16 @@ def _numbers(table: pa.Table, name: str) -> NDArray[np.float64]:
     return made
 
 
-def _names(path: Path, what: str) -> list[str]:
-    names: list[str] = _read(path, [what]).column(what).to_pylist()
-    return names
+def _places(table: pa.Table) -> NDArray[np.float64]:
+    return np.stack((_numbers(table, "x"), _numbers(table, "y")), axis=1)
 
 
-def _places(path: Path, what: str, names: list[str]) -> NDArray[np.float64]:
-    """Return the places of the names, in their order."""
-    table = _read(path, [what, "x", "y"])
-    found = pc.index_in(pa.array(names, pa.string()), table.column(what).combine_chunks())
+def _places_of(users: list[str], path: Path) -> NDArray[np.float64]:
+    """Return the places of some users, in their order."""
+    table = _read(path, ["user", "x", "y"])
+    found = pc.index_in(pa.array(users, pa.string()), table.column("user").combine_chunks())
     if found.null_count:
-        lost = [name for name, there in zip(names, found.is_valid().to_pylist(), strict=True) if not there]
-        raise InputError(f"{path} has no place for {what}s {first_five(lost)}: add a row for each")
-    rows = found.to_numpy()
-    return np.stack((_numbers(table, "x")[rows], _numbers(table, "y")[rows]), axis=1)
+        lost = [name for name, there in zip(users, found.is_valid().to_pylist(), strict=True) if not there]
+        raise InputError(f"{path} has no place for users {first_five(lost)}: add a row for each")
+    rows: NDArray[np.int64] = found.to_numpy()
+    return _places(table)[rows]
