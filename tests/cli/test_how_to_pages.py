@@ -102,8 +102,14 @@ def test_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if command.split()[1] != "federation" or PROGRAM is not None:
             run(command)
     assert json.loads(Path("verdict.json").read_text())["verified"] is True
-    (job,) = blocks("ci.md", "yaml")
+    job, comment = blocks("ci.md", "yaml")
     steps = re.findall(r"run: (meshwright .*)", job)
     assert steps
     for step in steps:
         run(step)
+    assert meshwright("init").code == 0
+    Path("subscriptions.csv").write_text(wanted + "d,y\n", encoding="utf-8")
+    (step,) = re.findall(r"run: (meshwright .*)", comment)
+    for command in step.split(" && "):
+        run(command)
+    assert "| wave | broker |" in Path("change.md").read_text(encoding="utf-8")
