@@ -60,7 +60,7 @@ def test_a_bug_asks_to_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def burst(*_: object, **__: object) -> None:
         raise RuntimeError("the roof\nis on fire")
 
-    monkeypatch.setattr("meshwright.store.interest_files.load_interest", burst)
+    monkeypatch.setattr("meshwright.store.interest_files.read_source", burst)
     answer = meshwright("plan", "some.csv", "--out", "plan")
     assert (answer.code, answer.out, answer.err.count("\n")) == (70, "", 1)
     assert "RuntimeError: the roof is on fire" in answer.err
@@ -99,7 +99,7 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("meshwright.store.interest_files.load_interest", interrupt)
+    monkeypatch.setattr("meshwright.store.interest_files.read_source", interrupt)
     answer = meshwright("plan", "some.csv", "--out", "plan")
     assert (answer.code, answer.out, answer.err.count("\n")) == (130, "", 1)
 

@@ -229,8 +229,8 @@ def load_plan(
     from meshwright.names import PLAIN
     from meshwright.store.plans import read_plan
 
+    stored = read_plan(plan)  # a wrong path or a damaged plan is found before the data is read
     interest, notes = load_interest(source, columns, progress=progress)
-    stored = read_plan(plan)
     filters = stored.planned_filters(interest)
     planned = interest.with_kind(PLAIN) if filters is None else filters.groups
     return LoadedPlan(stored.overlay_on(planned), filters, notes)

@@ -29,11 +29,12 @@ class DesignParameters(dict[str, Any]):
         """Return an option for each parameter, with its type and range."""
         options = []
         for name, declared in PARAMETERS.items():
-            flag = declared.kind is bool
+            flag, whole = declared.kind is bool, declared.kind is int  # the parser knows ranges of these
             option = typer.Option(
                 f"--{name.replace('_', '-')}",
                 metavar=None if flag else declared.metavar or "|".join(declared.choices),
-                help=describe_parameter(name) + (declared.range and f"  [{declared.range}]"),
+                min=declared.least if whole else None,
+                help=describe_parameter(name) + ("" if whole else declared.range and f"  [{declared.range}]"),
                 rich_help_panel="Parameters of designs",
             )
             annotation = Annotated[bool if flag else declared.kind | None, option]  # type: ignore[valid-type]
