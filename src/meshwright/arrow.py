@@ -7,13 +7,13 @@ for its types. That takes longer than a small plan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from meshwright.errors import MissingDependencyError
 
 MOST_BYTES = 2**31 - 1
 """How many bytes one `string` array can hold."""
@@ -112,3 +112,11 @@ def fill_null(column: Any, value: bool | float) -> Any:
     import pyarrow.compute as pc
 
     return pc.fill_null(column, from_numpy(np.array([value])).cast(column.type)[0])
+
+
+def to_pandas(table: pa.Table) -> Any:
+    """Convert a table to pandas, or say how to get pandas."""
+    try:
+        return table.to_pandas()
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError("pandas is not installed: pip install 'meshwright[pandas]'") from error

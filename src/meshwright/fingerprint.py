@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from meshwright.arrow import to_numpy
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NAMES_IN_A_PART = 1 << 18
 SUBSCRIPTIONS_IN_A_PART = 1 << 20

@@ -10,21 +10,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from meshwright.arrays import as_ids, check_within, own, settled, stable_order
-from meshwright.arrow import as_text, from_numpy, is_text
-from meshwright.errors import InputError, MissingDependencyError, first_five
+from meshwright.arrays import Ids, Offsets, as_ids, check_within, own, settled
+from meshwright.arrow import as_text, from_numpy, is_text, to_pandas
+from meshwright.errors import InputError
 from meshwright.fingerprint import WholeFingerprint, fingerprint
 from meshwright.formatting import counted
 from meshwright.names import (
     PLAIN,
-    arrow_table,
+    Name,
+    TopicKind,
+    arrow_columns,
     axis_names,
-    check_single,
     check_topic_kind,
     encode_names,
     name_column,
@@ -32,13 +34,13 @@ from meshwright.names import (
     sort_names,
     sorted_names,
 )
-from meshwright.subscription_rows import check_rows, check_size, graph_pairs, rows_of_pairs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.names import Name, TopicKind
+from meshwright.subscription_rows import (
+    check_lengths,
+    check_rows,
+    graph_columns,
+    rows_by_topic,
+    rows_of_pairs,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +92,10 @@ class Interest:
         `mqtt` if topics are MQTT filters.
         """
         node_column, topic_column = name_column(nodes, "node"), name_column(topics, "topic")
-        if len(node_column) != len(topic_column):
-            raise InputError(
-                f"{len(node_column)} nodes but {len(topic_column)} topics: give one topic for each node entry"
-            )
-        check_size(len(node_column))
+        check_lengths(len(node_column), len(topic_column))
         node_names, node_ids = encode_names(node_column, name_column(all_nodes, "node"), "node")
         topic_names, topic_ids = encode_names(topic_column, name_column(all_topics, "topic"), "topic")
-        made = unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
-        return made.with_kind(kind)
+        return unchecked_from_ids(node_names, topic_names, node_ids, topic_ids).with_kind(kind)
 
     @classmethod
     def from_dict(
@@ -132,15 +129,8 @@ class Interest:
         cls, data: Any, *, node: str = "node", topic: str = "topic", kind: TopicKind = PLAIN
     ) -> Interest:
         """Build from anything with the Arrow stream protocol: pandas, polars, DuckDB, Arrow, Spark."""
-        table = arrow_table(data)
-        for column in (node, topic):
-            if column not in table.column_names:
-                raise InputError(
-                    f"no column {column!r}; the columns are {first_five(table.column_names)}: "
-                    "rename one, or give node= and topic="
-                )
-            check_single(table.column_names, column)
-        return cls.from_pairs(table.column(node), table.column(topic), kind=kind)
+        nodes, topics = arrow_columns(data, node, topic)
+        return cls.from_pairs(nodes, topics, kind=kind)
 
     @classmethod
     def from_pandas(
@@ -164,8 +154,7 @@ class Interest:
         any other graph each node is a topic too: a directed edge says that its source subscribes to its
         target, as followers do; an undirected edge says so both ways, as friends do.
         """
-        pairs, all_nodes, all_topics = graph_pairs(graph)
-        nodes, topics = ([pair[end] for pair in pairs] for end in (0, 1))
+        nodes, topics, all_nodes, all_topics = graph_columns(graph)
         return cls.from_pairs(nodes, topics, all_nodes=all_nodes, all_topics=all_topics)
 
     @classmethod
@@ -220,10 +209,7 @@ class Interest:
         """Build from sorted names, and pairs of positions in them, in any order."""
         node_names, topic_names = sorted_names(node_names, "node"), sorted_names(topic_names, "topic")
         node_ids, topic_ids = as_ids(node_ids, "node ids"), as_ids(topic_ids, "topic ids")
-        if len(node_ids) != len(topic_ids):
-            raise InputError(
-                f"{len(node_ids)} node ids but {len(topic_ids)} topic ids: give one topic for each node entry"
-            )
+        check_lengths(len(node_ids), len(topic_ids), " id")
         check_within(node_ids, len(node_names), "nodes")
         check_within(topic_ids, len(topic_names), "topics")
         return unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
@@ -263,13 +249,7 @@ class Interest:
 
     @cached_property
     def _by_topic(self) -> tuple[Offsets, Ids, Ids]:
-        order = stable_order(self.node_topics, self.num_topics)
-        sizes = np.bincount(self.node_topics, minlength=self.num_topics)
-        return (
-            settled(np.concatenate(([0], np.cumsum(sizes)))),
-            settled(self.node_of_slot[order]),
-            settled(order),
-        )
+        return rows_by_topic(self.num_topics, self.node_of_slot, self.node_topics)
 
     @property
     def topic_ptr(self) -> Offsets:
@@ -379,7 +359,7 @@ class Interest:
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame `node, topic` of names, sorted."""
-        return arrow_to_pandas(self.to_arrow())
+        return to_pandas(self.to_arrow())
 
     def to_scipy(self) -> Any:
         """Return the nodes × topics incidence as a sparse array of ones, in dense ids."""
@@ -419,11 +399,3 @@ def unchecked_from_ids(
     node_ptr, node_topics = rows_of_pairs(len(node_names), len(topic_names), node_ids, topic_ids)
     duplicates = len(node_ids) - len(node_topics)
     return unchecked_interest(node_names, topic_names, node_ptr, node_topics, duplicates)
-
-
-def arrow_to_pandas(table: pa.Table) -> Any:
-    """Convert a table to pandas, or say how to get pandas."""
-    try:
-        return table.to_pandas()
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError("pandas is not installed: pip install 'meshwright[pandas]'") from error

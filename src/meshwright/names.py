@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from meshwright.arrays import is_whole
 from meshwright.arrow import as_text, from_numpy, from_strings, is_text, to_numpy
 from meshwright.errors import InputError, first_five, first_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Name: TypeAlias = str | int
 """The name of a node or a topic."""
@@ -79,7 +77,20 @@ def name_array(values: Iterable[Name]) -> pa.Array:
     return pa.array(listed) if len(listed) else pa.nulls(0)
 
 
-def arrow_table(data: Any) -> pa.Table:
+def arrow_columns(data: Any, *columns: str) -> list[pa.ChunkedArray]:
+    """Return columns of anything with the Arrow stream protocol; each must be there once."""
+    table = _arrow_table(data)
+    for column in columns:
+        if column not in table.column_names:
+            raise InputError(
+                f"no column {column!r}; the columns are {first_five(table.column_names)}: "
+                "rename one, or give node= and topic="
+            )
+        _check_single(table.column_names, column)
+    return [table.column(column) for column in columns]
+
+
+def _arrow_table(data: Any) -> pa.Table:
     """Return a table of anything with the Arrow stream protocol.
 
     Raises
@@ -98,7 +109,7 @@ def arrow_table(data: Any) -> pa.Table:
     except CANNOT_CONVERT as error:
         columns = list(getattr(data, "columns", ()))
         for column in columns:
-            check_single(columns, column)
+            _check_single(columns, column)
         column = next((name for name in columns if _fails(data, name)), None)
         why = None if column is None else first_misfit(data[column])
         start = "a column has mixed or unusable types"
@@ -108,7 +119,7 @@ def arrow_table(data: Any) -> pa.Table:
         raise InputError(f"{start}: {reason}; give all strings or all integers") from error
 
 
-def check_single(columns: Sequence[Any], column: Any) -> None:
+def _check_single(columns: Sequence[Any], column: Any) -> None:
     """Raise an InputError if several columns of a table have this name."""
     if columns.count(column) > 1:
         raise InputError(f"more than one column {column!r}: keep one of them")

@@ -6,21 +6,18 @@ import gzip
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrays import as_ids, is_whole, settled
-from meshwright.arrow import from_numpy
+from meshwright.arrays import Ids, as_ids, is_whole, settled
+from meshwright.arrow import from_numpy, to_pandas
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.files.atomic import new_file
 from meshwright.formatting import counted
-from meshwright.interest import Interest, arrow_to_pandas
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.names import Name
+from meshwright.interest import Interest
+from meshwright.names import Name
 
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """The characters that an XML file cannot hold, not even escaped."""
@@ -134,7 +131,7 @@ class Overlay:
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame `rank, u, v, contribution` with node names."""
-        return arrow_to_pandas(self.to_arrow())
+        return to_pandas(self.to_arrow())
 
     def to_scipy(self) -> Any:
         """Return the symmetric adjacency as a sparse array of ones, in dense ids."""

@@ -5,19 +5,15 @@ Node `v` subscribes to `node_topics[node_ptr[v]:node_ptr[v + 1]]`, ascending.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from meshwright.arrays import check_within, settled
+from meshwright.arrays import Ids, Offsets, check_within, settled, stable_order
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, first_five
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
 
 MOST_SUBSCRIPTIONS = 2**31 - 1
 """Slots are numbered by int32 throughout."""
@@ -30,6 +26,13 @@ def check_size(subscriptions: int) -> None:
             f"{subscriptions} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
             "sample the data, or split it by topic"
         )
+
+
+def check_lengths(nodes: int, topics: int, what: str = "") -> None:
+    """Raise an InputError unless two columns of nodes and topics, or of their ids, make subscriptions."""
+    if nodes != topics:
+        raise InputError(f"{nodes} node{what}s but {topics} topic{what}s: give one topic for each node entry")
+    check_size(nodes)
 
 
 def rows_of_pairs(
@@ -45,6 +48,13 @@ def rows_of_pairs(
         keys = keys[np.concatenate(([True], keys[1:] > keys[:-1]))]
     node_ptr = np.searchsorted(keys, np.arange(nodes + 1, dtype=np.int64) * width)
     return settled(node_ptr), settled((keys % width).astype(np.int32))
+
+
+def rows_by_topic(topics: int, node_of_slot: Ids, node_topics: Ids) -> tuple[Offsets, Ids, Ids]:
+    """Return by topic where its row begins; the nodes of these rows; and the slot of each entry."""
+    order = stable_order(node_topics, topics)
+    sizes = np.bincount(node_topics, minlength=topics)
+    return settled(np.concatenate(([0], np.cumsum(sizes)))), settled(node_of_slot[order]), settled(order)
 
 
 def check_rows(node_names: pa.Array, topics: int, node_ptr: Offsets, node_topics: Ids) -> None:
@@ -80,8 +90,8 @@ def _first_nodes(node_names: pa.Array, nodes: NDArray[Any]) -> str:
     return first_five(node_names.take(from_numpy(nodes)).to_pylist())
 
 
-def graph_pairs(graph: Any) -> tuple[list[tuple[Any, Any]], list[Any], list[Any]]:
-    """Return the pairs of node and topic, the nodes and the topics of a networkx graph.
+def graph_columns(graph: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Return the node and the topic of each subscription in a networkx graph, all its nodes, and all topics.
 
     If its nodes have the attribute `bipartite`, those with 0 are nodes and those with 1 are topics. In any
     other graph each node is a topic too, and an undirected edge stands for a subscription both ways.
@@ -93,7 +103,7 @@ def graph_pairs(graph: Any) -> tuple[list[tuple[Any, Any]], list[Any], list[Any]
     if all(value is None for value in side.values()):
         if not graph.is_directed():
             pairs += [(v, u) for u, v in pairs if u != v]
-        return pairs, list(graph.nodes), list(graph.nodes)
+        return [u for u, _ in pairs], [v for _, v in pairs], list(graph.nodes), list(graph.nodes)
     unsaid = [name for name, value in side.items() if value not in (0, 1)]
     if unsaid:
         raise InputError(f"nodes {first_five(unsaid)} have no bipartite = 0 or 1: set it on all")
@@ -102,4 +112,4 @@ def graph_pairs(graph: Any) -> tuple[list[tuple[Any, Any]], list[Any], list[Any]
     if wrong:
         raise InputError(f"edges {first_five(wrong)} join two of one side: join nodes to topics")
     nodes, topics = ([name for name, value in side.items() if value == own] for own in (0, 1))
-    return pairs, nodes, topics
+    return [node for node, _ in pairs], [topic for _, topic in pairs], nodes, topics

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +20,7 @@ from meshwright.costs.cost_tables import PairTable, Places, pair_table, places, 
 from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import Interest
 from meshwright.names import name_array
-
-if TYPE_CHECKING:
-    from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay
 
 
 def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:

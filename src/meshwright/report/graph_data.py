@@ -7,17 +7,14 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meshwright.report.page import visible
 from meshwright.report.positions import layout
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.routes import Trees
+from meshwright.routes import Trees
 
 MOST_BROKERS, MOST_LINKS = 10_000, 50_000
 """Larger overlays are sampled."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meshwright.formatting import percentage
+from meshwright.overlay import Overlay
 from meshwright.report.charts import POINTS
 from meshwright.report.sheet import COLOURS, check_chart, percent_axis, sheet, whole_numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.overlay import Overlay
 
 SIZE = (4.7, 3.4)
 MOST_BARS = 40

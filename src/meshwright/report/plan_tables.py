@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meshwright.formatting import amount, counted
+from meshwright.report.graph_data import GraphData
 from meshwright.report.page import Cell, Row, card, page_table, visible
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.report.graph_data import GraphData
-    from meshwright.report.plan_facts import PlanFacts, TopicEffort
-    from meshwright.routes.trees import Trees
+from meshwright.report.plan_facts import PlanFacts, TopicEffort
+from meshwright.routes.trees import Trees
 
 SHOWN = 10
 """Rows of a table."""

@@ -8,14 +8,12 @@ grid, whatever the number of brokers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Places = NDArray[np.float64]
+Places = NDArray[np.float64]
 
 PIVOTS = 40
 ROUNDS = 200

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.filters import example, matches
+from meshwright.filters import PlannedFilters, example, matches
 from meshwright.measure.adjacency import adjacency
-
-if TYPE_CHECKING:
-    from meshwright.filters import PlannedFilters
-    from meshwright.routes.trees import Trees
+from meshwright.routes.trees import Trees
 
 MOST_NAMES = 256
 """Filters of a group that are looked at, evenly spaced."""

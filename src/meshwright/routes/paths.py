@@ -7,21 +7,16 @@ leaves up, along the deepest child, so its cost is the number of nodes plus the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, inner
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
-
-    Flags: TypeAlias = NDArray[np.bool_]
-    Counts: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+Counts: TypeAlias = NDArray[np.int64]
 
 
 @inner

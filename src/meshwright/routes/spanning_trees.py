@@ -10,25 +10,20 @@ per topic is a breadth-first search for `hops` and a sort of the induced links f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, helper, inner
 from meshwright.measure.connectivity_kernels import induce, root
 from meshwright.measure.routing_kernels import room_for_search, steiner
 from meshwright.routes.paths import find_middle, search
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
-
-    Counts: TypeAlias = NDArray[np.int64]
-    Rates: TypeAlias = NDArray[np.float64]
-    Flags: TypeAlias = NDArray[np.bool_]
+Counts: TypeAlias = NDArray[np.int64]
+Rates: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 @compiled

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, Offsets, frozen
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError
 from meshwright.formatting import counted, shown
 from meshwright.measure.adjacency import adjacency
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay
 
 
 @dataclass(frozen=True, eq=False)
