@@ -6,7 +6,7 @@ number of machines. A dataset has one file for each part.
 - A part of names has `NAMES_IN_A_PART` names.
 - A part of subscriptions has those of `nodes_in_a_part` nodes.
 
-Schema 1 of datasets had one digest of the whole relation; `WholeFingerprint` still computes it.
+Schema 1 of datasets had one digest of the whole relation; `whole_fingerprint` still computes it.
 """
 
 from __future__ import annotations
@@ -123,22 +123,16 @@ def _digest_subscriptions(
         yield made.digest()
 
 
-class WholeFingerprint:
-    """The fingerprint of schema 1: one digest of the names, of `node_ptr`, then of `node_topics`."""
+def whole_fingerprint(
+    node_names: pa.Array, topic_names: pa.Array, node_ptr: NDArray[Any], node_topics: NDArray[Any]
+) -> str:
+    """Return the fingerprint of schema 1: one digest of the names, of `node_ptr`, then of `node_topics`."""
+    import pyarrow.compute as pc
 
-    def __init__(self, node_names: pa.Array, topic_names: pa.Array, node_ptr: NDArray[Any]) -> None:
-        import pyarrow.compute as pc
-
-        self._digest = hashlib.sha256(b"meshwright interest 1")
-        for names in (node_names, topic_names):
-            self._digest.update(to_numpy(pc.binary_length(names)).astype("<i4").tobytes())
-            self._digest.update(name_buffers(names)[1])
-        self._digest.update(node_ptr.astype("<i8").tobytes())
-
-    def update(self, topics: NDArray[Any]) -> None:
-        """Add the next piece of `node_topics`, of any length."""
-        self._digest.update(topics.astype("<i4").tobytes())
-
-    def hexdigest(self) -> str:
-        """Return the fingerprint of everything added so far."""
-        return self._digest.hexdigest()
+    whole = hashlib.sha256(b"meshwright interest 1")
+    for names in (node_names, topic_names):
+        whole.update(to_numpy(pc.binary_length(names)).astype("<i4").tobytes())
+        whole.update(name_buffers(names)[1])
+    whole.update(node_ptr.astype("<i8").tobytes())
+    whole.update(node_topics.astype("<i4").tobytes())
+    return whole.hexdigest()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from meshwright.arrays import Ids, Offsets, as_ids, check_within, own, settled
 from meshwright.arrow import as_text, from_numpy, is_text, to_pandas
 from meshwright.errors import InputError
-from meshwright.fingerprint import WholeFingerprint, fingerprint
+from meshwright.fingerprint import fingerprint, whole_fingerprint
 from meshwright.formatting import counted
 from meshwright.names import (
     PLAIN,
@@ -274,9 +274,8 @@ class Interest:
     def topics_of(self, node: Name) -> list[Name]:
         """Return the topics that a node, given by name, subscribes to."""
         v = self.node_id(node)
-        ids = from_numpy(self.node_topics[self.node_ptr[v] : self.node_ptr[v + 1]])
-        names: list[Name] = self.topic_names.take(ids).to_pylist()
-        return names
+        ids = self.node_topics[self.node_ptr[v] : self.node_ptr[v + 1]]
+        return list(self.topic_names.take(from_numpy(ids)).to_pylist())
 
     def node_id(self, name: Name) -> int:
         """Return the position of a node's name."""
@@ -288,11 +287,9 @@ class Interest:
 
     def restrict(self, topics: NDArray[Any]) -> Interest:
         """Keep only these topics, given by id; nodes and topics keep their ids."""
-        wanted = np.zeros(self.num_topics, dtype=bool)
         ids = as_ids(topics, "topics")
         check_within(ids, self.num_topics, "topics")
-        wanted[ids] = True
-        keep = wanted[self.node_topics]
+        keep = np.isin(self.node_topics, ids)
         node_ptr = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.node_ptr]
         return unchecked_interest(
             self.node_names, self.topic_names, settled(node_ptr), settled(self.node_topics[keep])
@@ -330,9 +327,9 @@ class Interest:
     def whole_fingerprint(self) -> str:
         """The fingerprint of schema 1 of datasets, which older plans and datasets state."""
         relation = self.canonical()
-        digest = WholeFingerprint(relation.node_names, relation.topic_names, relation.node_ptr)
-        digest.update(relation.node_topics)
-        return digest.hexdigest()
+        return whole_fingerprint(
+            relation.node_names, relation.topic_names, relation.node_ptr, relation.node_topics
+        )
 
     def has_fingerprint(self, stated: object) -> bool:
         """Return whether this relation has a stated fingerprint, of any schema."""

@@ -52,7 +52,8 @@ def degree_and_support(
         for plan, colour, dash in zip(plans, cycle(COLOURS), cycle(DASHES), strict=False):
             _draw_degrees(left, plan, color=colour, linestyle=dash)
             _draw_support(right, plan, color=colour, linestyle=dash)
-        _finish_degrees(left)
+        shares = "brokers with at least that many"
+        _finish_distribution(left, "Distribution of links", values="links of a broker", shares=shares)
         _finish_support(right)
         lines, names = right.get_legend_handles_labels()
         columns = min(len(plans), 4)
@@ -88,11 +89,11 @@ def _draw_support(axes: Any, plan: Plan, **look: Any) -> None:
     axes.plot(shown[-1], curve[-1], marker="o", **look)
 
 
-def _finish_degrees(axes: Any) -> None:
-    axes.set_title("Distribution of links")
+def _finish_distribution(axes: Any, title: str, *, values: str, shares: str) -> None:
+    """Label a distribution; where it spans a decade or more, its axes are logarithmic."""
     wide = axes.dataLim.x1 >= 10
     scales = {"xscale": "log", "yscale": "log"} if wide else {}
-    axes.set(xlabel="links of a broker", ylabel="brokers with at least that many", **scales)
+    axes.set(title=title, xlabel=values, ylabel=shares, **scales)
     whole_numbers(axes.xaxis, log=wide)
     percent_axis(axes.yaxis)
 
@@ -137,12 +138,7 @@ def ccdf_chart(
                     drawstyle="steps-pre",
                     label=name,
                 )
-            axes.set_title(title)
-            wide = axes.dataLim.x1 >= 10
-            scales = {"xscale": "log", "yscale": "log"} if wide else {}
-            axes.set(xlabel=label, ylabel="share with at least that many", **scales)
-            whole_numbers(axes.xaxis, log=wide)
-            percent_axis(axes.yaxis)
+            _finish_distribution(axes, title, values=label, shares="share with at least that many")
             axes.legend()
     return figure
 

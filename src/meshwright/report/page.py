@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import TypeAlias
 
+from meshwright.formatting.escape import visible as all_visible
+
 LONGEST_NAME = 120
 """Longer names are cut on pages."""
-UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
-"""Characters that show nothing, or change the order of their neighbours."""
 
 
 def visible(name: object) -> str:
@@ -27,7 +23,7 @@ def visible(name: object) -> str:
     text = str(name)
     if len(text) > LONGEST_NAME:
         text = f"{text[: LONGEST_NAME - 1]}…"
-    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return all_visible(text)
 
 
 def asset(name: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from meshwright import measure
 from meshwright.files.atomic import new_file
-from meshwright.formatting import excess, percentage
+from meshwright.formatting import counted, excess, percentage
 from meshwright.report.graph_data import GraphData, graph_data
 from meshwright.report.page import asset, badge, card, definitions, html_page, page_table, visible
 from meshwright.report.plan_charts import degree_chart, graph_picture, pareto_point, support_chart
@@ -67,7 +67,7 @@ def plan_page(facts: PlanFacts) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         f'<meta name="generator" content="meshwright"><style>\n{asset("graph.css")}</style>'
     )
-    title = f"{name_of(facts)}: {_count(facts.interest.num_nodes, 'broker')}"
+    title = f"{name_of(facts)}: {counted(facts.interest.num_nodes, 'broker')}"
     sections = {
         "savings": ("What it saves", _savings(facts)),
         "degrees": ("Links and support", _charts(facts)),
@@ -100,8 +100,8 @@ def _headline(facts: PlanFacts) -> Iterator[str]:
     verdict, interest = facts.verdict, facts.interest
     yield f"<h1>{escape(visible(name_of(facts)))}</h1>"
     size = (
-        f"{_count(interest.num_nodes, 'broker')}, {_count(interest.num_topics, 'topic')}, "
-        f"{_count(interest.num_subscriptions, 'subscription')}"
+        f"{counted(interest.num_nodes, 'broker')}, {counted(interest.num_topics, 'topic')}, "
+        f"{counted(interest.num_subscriptions, 'subscription')}"
     )
     yield f'<p class="soft">{size}</p>'
     yield f'<p class="verdict">{_verdict(facts)}</p>'
@@ -109,24 +109,17 @@ def _headline(facts: PlanFacts) -> Iterator[str]:
         wrong = verdict.disagreements[:SHOWN]
         yield f"<ul>{''.join(f'<li>{escape(visible(line))}</li>' for line in wrong)}</ul>"
     yield '<div class="cards">'
-    yield card("links", f"{len(facts.overlay):,}", f"{_per_broker(facts)} per broker on average")
+    average = verdict.verification.degrees.average
+    yield card("links", f"{len(facts.overlay):,}", f"{average:.2f} per broker on average")
     busiest = int(facts.degrees.max(initial=0))
     yield card("highest degree", f"{busiest:,}", _lowest_degree(facts))
     split = len(verdict.verification.split_topics)
-    connected = "every topic is connected" if not split else f"{_count(split, 'topic')} split"
+    connected = "every topic is connected" if not split else f"{counted(split, 'topic')} split"
     yield card("support", percentage(verdict.verification.support), connected)
     yield _gap_card(facts)
-    yield _verified_card(facts)
+    yield card("verified", "yes" if verdict.passed else "NO", "recomputed by independent code")
     yield "</div>"
     yield f"<p><b>Guarantee.</b> {escape(_guarantee(facts))}</p>"
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number:,} {one}{'' if number == 1 else 's'}"
-
-
-def _per_broker(facts: PlanFacts) -> str:
-    return f"{facts.verdict.verification.degrees.average:.2f}"
 
 
 def _verdict(facts: PlanFacts) -> str:
@@ -165,11 +158,6 @@ def _gap_card(facts: PlanFacts) -> str:
     return card("above the fewest links", "unknown", "not certified: plan with --certify")
 
 
-def _verified_card(facts: PlanFacts) -> str:
-    passed = facts.verdict.passed
-    return card("verified", "yes" if passed else "NO", "recomputed by independent code")
-
-
 def _guarantee(facts: PlanFacts) -> str:
     from meshwright.designs.registry import lookup
 
@@ -181,18 +169,16 @@ def _guarantee(facts: PlanFacts) -> str:
 
 def _savings(facts: PlanFacts) -> str:
     own = len(facts.overlay)
-    rows = []
-    for way, links, degree, support in alternatives(facts):
-        rows.append([way, f"{links:,}", f"{degree:,}", percentage(support), _saved(own, links)])
-    verdict = facts.verdict.verification
-    rows.append(
-        ["this plan", f"{own:,}", f"{int(facts.degrees.max(initial=0)):,}", percentage(verdict.support), "–"]
-    )
-    notes = []
+    rows = [
+        [way, f"{links:,}", f"{degree:,}", percentage(support), _saved(own, links)]
+        for way, links, degree, support in alternatives(facts)
+    ]
+    support = percentage(facts.verdict.verification.support)
+    rows.append(["this plan", f"{own:,}", f"{int(facts.degrees.max(initial=0)):,}", support, "–"])
+    remark = ""
     if facts.today is not None and facts.today.unknown:
-        left = _count(facts.today.unknown, "bridge")
-        notes.append(f"{left} of today left out: a broker is not in the dataset.")
-    remark = "".join(f'<p class="soft">{escape(note)}</p>' for note in notes)
+        left = counted(facts.today.unknown, "bridge")
+        remark = f'<p class="soft">{left} of today left out: a broker is not in the dataset.</p>'
     return page_table(["instead", "links", "highest degree", "support", "saved"], rows) + remark
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -27,15 +26,16 @@ def _largest(values: NDArray[Any]) -> list[int]:
 
 
 def _broker(facts: PlanFacts, graph: GraphData, node: int) -> Cell:
-    place = graph.broker(node)
-    link = "" if place is None else f'href="#graph" data-broker="{place}"'
-    return Cell(visible(facts.interest.node_names[node].as_py()), link)
+    return _cell(facts.interest.node_names[node].as_py(), "broker", graph.broker(node))
 
 
 def _topic(facts: PlanFacts, graph: GraphData, topic: int) -> Cell:
-    place = graph.topic(topic)
-    link = "" if place is None else f'href="#graph" data-topic="{place}"'
-    return Cell(visible(facts.interest.topic_names[topic].as_py()), link)
+    return _cell(facts.interest.topic_names[topic].as_py(), "topic", graph.topic(topic))
+
+
+def _cell(name: object, kind: str, place: int | None) -> Cell:
+    """Return a name that leads to its place in the graph, if it is shown there."""
+    return Cell(visible(name), "" if place is None else f'href="#graph" data-{kind}="{place}"')
 
 
 def broker_table(facts: PlanFacts, graph: GraphData) -> str:
@@ -105,11 +105,10 @@ def group_table(facts: PlanFacts, graph: GraphData) -> str:
     """Return the groups with the most filters, if filters were planned in groups."""
     if facts.groups is None or not facts.groups.num_rows:
         return ""
-    names = facts.groups.column("group").to_pylist()
-    sizes = Counter(names)
     members: dict[str, list[str]] = {}
-    for group, own in zip(names, facts.groups.column("filter").to_pylist(), strict=True):
-        members.setdefault(group, []).append(own)
+    for row in facts.groups.to_pylist():
+        members.setdefault(row["group"], []).append(row["filter"])
+    sizes = {group: len(own) for group, own in members.items()}
     topics = {name: topic for topic, name in enumerate(map(str, facts.interest.topic_names.to_pylist()))}
     subscribers = np.diff(facts.interest.topic_ptr)
     rows: list[Row] = []

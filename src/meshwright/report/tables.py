@@ -63,14 +63,6 @@ def _format_parameter(name: str, value: Parameter) -> str:
 
 BEST = "bold green"
 """Style of the best figure of each column."""
-HEADINGS = (
-    "\nlinks",
-    "times the\nbest here",
-    "average\ndegree",
-    "highest\ndegree",
-    "\nsupport",
-    "\ntime",
-)
 
 
 def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None) -> Table:
@@ -86,38 +78,33 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     verified
         Whether each plan passed its check; adds a column if given.
     """
-    table = plain_table("\ndesign", HEADINGS)
     figures = [plan.figures for plan in plans]
-    costly = bool(plans) and all("total_cost" in own for own in figures)
-    if costly:
-        table.add_column("total\ncost", justify="right", no_wrap=True)
-    certified = bool(plans) and all(plan.prices is not None for plan in plans)
-    if certified:
-        table.add_column("above the\nfewest, ≤", justify="right", no_wrap=True)
-    limited = certified and any("gap_at_degree" in own for own in figures)
-    if limited:
-        table.add_column("at that\ndegree, ≤", justify="right", no_wrap=True)
-    if verified is not None:
-        table.add_column("\nverified", justify="right", no_wrap=True)
     complete = [own["support"] == 1 for own in figures]
-    columns = [
-        _highlight_least([int(own["edges"]) for own in figures], "{:,}".format, complete),
-        _relative([int(own["edges"]) for own in figures], complete),
-        _highlight_least([float(own["average_degree"]) for own in figures], "{:.2f}".format, complete),
-        _highlight_least([int(own["max_degree"]) for own in figures], "{:,}".format, complete),
-        [Text(percentage(float(own["support"]))) for own in figures],
-        [Text(duration(plan.seconds)) for plan in plans],
-    ]
-    if costly:
+    columns = {
+        "\nlinks": _highlight_least([int(own["edges"]) for own in figures], "{:,}".format, complete),
+        "times the\nbest here": _relative([int(own["edges"]) for own in figures], complete),
+        "average\ndegree": _highlight_least(
+            [float(own["average_degree"]) for own in figures], "{:.2f}".format, complete
+        ),
+        "highest\ndegree": _highlight_least(
+            [int(own["max_degree"]) for own in figures], "{:,}".format, complete
+        ),
+        "\nsupport": [Text(percentage(float(own["support"]))) for own in figures],
+        "\ntime": [Text(duration(plan.seconds)) for plan in plans],
+    }
+    if plans and all("total_cost" in own for own in figures):
         costs = [float(own["total_cost"]) for own in figures]
-        columns.append(_highlight_least(costs, amount, complete))
-    if certified:
-        columns.append([Text(_excess_of(own, "gap")) for own in figures])
-    if limited:
-        columns.append([Text(_excess_of(own, "gap_at_degree")) for own in figures])
+        columns["total\ncost"] = _highlight_least(costs, amount, complete)
+    if plans and all(plan.prices is not None for plan in plans):
+        columns["above the\nfewest, ≤"] = [Text(_excess_of(own, "gap")) for own in figures]
+        if any("gap_at_degree" in own for own in figures):
+            columns["at that\ndegree, ≤"] = [Text(_excess_of(own, "gap_at_degree")) for own in figures]
     if verified is not None:
-        columns.append([Text("yes", "green") if passed else Text("NO", "bold red") for passed in verified])
-    for plan, *cells in zip(plans, *columns, strict=True):
+        columns["\nverified"] = [
+            Text("yes", "green") if passed else Text("NO", "bold red") for passed in verified
+        ]
+    table = plain_table("\ndesign", columns)
+    for plan, *cells in zip(plans, *columns.values(), strict=True):
         table.add_row(Text(name_of(plan)), *cells)
     return table
 
