@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from meshwright.deploy.delta import Delta, explain_delta, explain_orphaned_sessions
-from meshwright.deploy.inventory import extend_inventory
+from meshwright.deploy.drift import BrokerDrift, Drift
+from meshwright.deploy.inventory import Inventory, extend_inventory
 from meshwright.deploy.manifest import DeployedFederation, describe
+from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.rollout import (
     Rollout,
     acts_on_intermediate_files,
     target_digest,
 )
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import federation_files, mode_of, require_capable, wave_files
 from meshwright.deploy.waves import compute_delta
 from meshwright.deploy.wiring import check_folder_names, rewire
@@ -22,12 +25,6 @@ from meshwright.errors import InputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import Kind, header_text
 from meshwright.files.real_folder import RealFolder
-
-if TYPE_CHECKING:
-    from meshwright.deploy.drift import BrokerDrift, Drift
-    from meshwright.deploy.inventory import Inventory
-    from meshwright.deploy.named_trees import NamedTrees
-    from meshwright.deploy.settings import BrokerSettings
 
 STAGES = Kind("staged rollout", "rollout.json", 1)
 """A folder with the files of each wave."""

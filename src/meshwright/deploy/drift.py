@@ -11,17 +11,14 @@ import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from meshwright.deploy.delta import TopicLine
+from meshwright.deploy.manifest import DeployedFederation
 from meshwright.deploy.passwords import SHORTEST_SECRET, fingerprint
 from meshwright.deploy.targets import mode_of
 from meshwright.deploy.wiring import folder_of
 from meshwright.files.folder_change import digest
 from meshwright.files.real_folder import RealFolder
-
-if TYPE_CHECKING:
-    from meshwright.deploy.delta import TopicLine
-    from meshwright.deploy.manifest import DeployedFederation
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from meshwright.deploy.drift import drift_of_brokers, find_drift
+from meshwright.deploy.drift import BrokerDrift, Drift, drift_of_brokers, find_drift
+from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.manifest import (
     DeployedFederation,
     describe,
@@ -21,6 +21,7 @@ from meshwright.deploy.manifest import (
     manifest_text,
     read_federation,
 )
+from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import federation_files, mode_of
 from meshwright.deploy.wiring import Wiring, check_folder_names, folder_of
@@ -30,11 +31,6 @@ from meshwright.files.folder_change import FolderChange, change_folder, digest
 from meshwright.files.header import FEDERATION, holds
 from meshwright.files.locks import holder, locked
 from meshwright.files.real_folder import RealFolder
-
-if TYPE_CHECKING:
-    from meshwright.deploy.drift import BrokerDrift, Drift
-    from meshwright.deploy.inventory import Inventory
-    from meshwright.deploy.named_trees import NamedTrees
 
 LOCK_FILE = "running.json"
 """Locked by the process that runs the brokers."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,15 +15,12 @@ from meshwright.deploy.inventory import BrokerRecord, Inventory, moved_brokers
 from meshwright.deploy.rollout import Rollout, RolloutRecord
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import DEFAULT_TARGET, TARGETS
-from meshwright.deploy.wiring import Wiring, folder_of
+from meshwright.deploy.wiring import Bridges, Wiring, folder_of
 from meshwright.errors import FormatError, InputError
 from meshwright.files.folder_change import LOCK, complete
 from meshwright.files.header import FEDERATION, check_header, damaged, header_text, read_header
 from meshwright.files.locks import locked
 from meshwright.files.schema import Digest
-
-if TYPE_CHECKING:
-    from meshwright.deploy.wiring import Bridges
 
 FIRST_WITH_FILES = 2
 """The first schema whose manifest lists the files that are ours."""

@@ -6,13 +6,11 @@ Each target knows how to see these in its brokers, so nothing waits by sleeping.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from meshwright.deploy.delta import Delta, Step
 from meshwright.deploy.targets import RELOAD, RESTART, START
 from meshwright.deploy.wiring import OUT, Wiring, find_former_topics
-
-if TYPE_CHECKING:
-    from meshwright.deploy.delta import Delta, Step
 
 LISTENING, REVISION = "listening", "revision"
 LINK_UP, LINK_GONE = "link up", "link gone"

@@ -9,19 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from meshwright.deploy.delta import Delta, Step
 from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD, START, STOP
 from meshwright.deploy.wiring import Wiring
 from meshwright.files.schema import Count
-
-if TYPE_CHECKING:
-    from meshwright.deploy.settings import BrokerSettings
 
 
 @dataclass(frozen=True)

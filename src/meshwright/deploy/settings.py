@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.passwords import SHORTEST_SECRET, derive, fingerprint, read_secret
-from meshwright.deploy.targets import DEFAULT_TARGET, load_target
+from meshwright.deploy.targets import DEFAULT_TARGET, Target, load_target
 from meshwright.errors import InputError, first_five
-
-if TYPE_CHECKING:
-    from meshwright.deploy.inventory import Inventory
-    from meshwright.deploy.targets import Target
 
 PROFILES = ("plain", "durable")
 

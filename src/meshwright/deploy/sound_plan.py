@@ -6,14 +6,9 @@ before they reach brokers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from meshwright.errors import first_five
 from meshwright.files.header import PLAN, check_digests, damaged
-from meshwright.store.trees import PUBLISHER, RELAY
-
-if TYPE_CHECKING:
-    from meshwright.store.trees import StoredTrees
+from meshwright.store.trees import PUBLISHER, RELAY, StoredTrees
 
 
 def require_sound(stored: StoredTrees) -> None:

@@ -10,17 +10,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
 
-from meshwright.deploy.delta import Delta, Step
+from meshwright.deploy.delta import Delta, Step, TopicLine
+from meshwright.deploy.drift import BrokerDrift
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import ACCESS, EDITED, GONE, LINKS, MOVED, NOTHING, START, STOP
+from meshwright.deploy.wiring import Wiring
 from meshwright.filters import has_wildcard, overlap_groups
-
-if TYPE_CHECKING:
-    from meshwright.deploy.delta import TopicLine
-    from meshwright.deploy.drift import BrokerDrift
-    from meshwright.deploy.settings import BrokerSettings
-    from meshwright.deploy.wiring import Wiring
 
 
 def compute_delta(

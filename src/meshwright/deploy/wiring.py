@@ -13,20 +13,15 @@ import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 from urllib.parse import quote
 
-from meshwright.deploy.named_trees import filters_by_link
+from meshwright.deploy.named_trees import NamedTrees, filters_by_link
 from meshwright.errors import InputError, first_five
 from meshwright.formatting import counted
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from meshwright.deploy.named_trees import NamedTrees
-
-    Bridges: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
-    BridgesByEnd: TypeAlias = dict[str, dict[str, Mapping[str, str]]]
+Bridges: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
+BridgesByEnd: TypeAlias = dict[str, dict[str, Mapping[str, str]]]
 
 BOTH, OUT, IN = "both", "out", "in"
 """Directions in which messages cross a bridge, as its dialler sees them."""

@@ -12,26 +12,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from meshwright.brokers.certificates import Authority
 from meshwright.brokers.processes import Brokers, free_ports
 from meshwright.deploy.folder_store import hold_running, write_federation
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.manifest import read_federation
-from meshwright.deploy.observations import LISTENING, Observation, links_up
+from meshwright.deploy.named_trees import NamedTrees
+from meshwright.deploy.observations import LISTENING, Observation, Watch, links_up
 from meshwright.deploy.proof.prediction import predict, publications
 from meshwright.deploy.proof.traffic import Observers, load_aiomqtt
-from meshwright.deploy.proof.verdict import judge
+from meshwright.deploy.proof.verdict import Verdict, judge
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.wiring import BOTH, Wiring, dialler_and_listener, folder_of, wire
 from meshwright.filters import example
-
-if TYPE_CHECKING:
-    from meshwright.brokers.certificates import Authority
-    from meshwright.deploy.named_trees import NamedTrees
-    from meshwright.deploy.observations import Watch
-    from meshwright.deploy.proof.verdict import Verdict
-    from meshwright.progress import Progress
+from meshwright.progress import Progress
 
 MAX_OUTSTANDING = 2_000
 """Deliveries that may be outstanding while more messages are published."""

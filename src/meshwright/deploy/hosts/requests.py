@@ -7,15 +7,13 @@ import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from meshwright.deploy.folder_store import is_supervised
+from meshwright.deploy.inventory import Inventory
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_file
 from meshwright.files.urls import local_path
-
-if TYPE_CHECKING:
-    from meshwright.deploy.inventory import Inventory
 
 REQUEST_FILE = "request.json"
 PAUSE, PATIENCE = 0.05, 120.0

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from meshwright.deploy.wiring import folder_of
-
-if TYPE_CHECKING:
-    from meshwright.brokers.processes import BrokerKind
-    from meshwright.deploy.wiring import Wiring
+from meshwright.brokers.processes import BrokerKind
+from meshwright.deploy.wiring import Wiring, folder_of
 
 
 def systemd_unit(broker: str, kind: BrokerKind) -> str:

@@ -14,10 +14,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from meshwright.brokers.processes import Brokers
 from meshwright.deploy.change import plan_change
 from meshwright.deploy.folder_store import FederationFolder, hold_running
+from meshwright.deploy.hosts.local import RunningFederation
 from meshwright.deploy.hosts.requests import REQUEST_FILE, write_json
 from meshwright.deploy.hosts.update import apply_change
 from meshwright.deploy.inventory import Endpoint, Inventory
@@ -25,10 +27,6 @@ from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import read_named_trees
 from meshwright.errors import MeshwrightError
 from meshwright.files.schema import parse_record
-
-if TYPE_CHECKING:
-    from meshwright.brokers.processes import Brokers
-    from meshwright.deploy.hosts.local import RunningFederation
 
 PAUSE = 0.05
 """Seconds between two looks at the folder."""

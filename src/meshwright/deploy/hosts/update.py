@@ -6,25 +6,19 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from meshwright.deploy.change import require_writable
-from meshwright.deploy.delta import Step, orphaned_sessions
+from meshwright.deploy.change import Change, require_writable
+from meshwright.deploy.delta import Delta, Step, orphaned_sessions
 from meshwright.deploy.folder_store import FederationFolder
+from meshwright.deploy.hosts.local import RunningFederation
+from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.observations import REVISION, Observation, expected_observations
 from meshwright.deploy.proof.traffic import client_of
+from meshwright.deploy.rollout import Rollout
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD, RESTART, START, STOP, wave_files
 from meshwright.deploy.wiring import LOCAL, bridge_identity
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from meshwright.deploy.change import Change
-    from meshwright.deploy.delta import Delta
-    from meshwright.deploy.hosts.local import RunningFederation
-    from meshwright.deploy.inventory import Inventory
-    from meshwright.deploy.rollout import Rollout
-    from meshwright.deploy.settings import BrokerSettings
 
 
 def apply_change(change: Change, federation: RunningFederation) -> list[str]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.proof.prediction import paths_from, wanted_at
+from meshwright.deploy.proof.traffic import Message
 from meshwright.deploy.proof.verdict import Verdict, judge
 from meshwright.formatting import duration
-
-if TYPE_CHECKING:
-    from meshwright.deploy.named_trees import NamedTrees
-    from meshwright.deploy.proof.traffic import Message
-
 
 IN_TRANSIT = 1.0
 """Seconds: a message sent this shortly before a wave may still be in transit when the wave begins.

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from meshwright.deploy.named_trees import neighbours
+from meshwright.deploy.named_trees import NamedTrees, TopicTree, neighbours
 from meshwright.filters import example, examples, has_wildcard, matches, meet
-
-if TYPE_CHECKING:
-    from meshwright.deploy.named_trees import NamedTrees, TopicTree
 
 MOST_SHARED = 40
 """Topics of a group that are drawn from what two filters share."""

@@ -11,17 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
+from meshwright.deploy.inventory import Endpoint
 from meshwright.deploy.passwords import CLIENT_USER, client_password
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-
-    from meshwright.deploy.inventory import Endpoint
 
 OBSERVER = "observer"
 """The prefix of observers' client ids; log readers skip these clients."""

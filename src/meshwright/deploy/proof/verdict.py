@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from meshwright.deploy.named_trees import TopicTree
 from meshwright.deploy.proof.prediction import Prediction, paths_from, predict
+from meshwright.deploy.proof.traffic import Message
 from meshwright.formatting import counted, duration
-
-if TYPE_CHECKING:
-    from meshwright.deploy.named_trees import TopicTree
-    from meshwright.deploy.proof.traffic import Message
 
 Fault = tuple[str, str, str]
 """A topic, the broker where the message was published, and the broker where it is missing or too much."""

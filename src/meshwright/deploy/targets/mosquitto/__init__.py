@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import ACCESS, GONE, LINKS, NOTHING, RELOAD, RESTART, Target
 from meshwright.deploy.targets.mosquitto.credentials import ACCESS_FILES, SECRET_FILES, mask
 from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, check_existing
@@ -13,9 +12,6 @@ from meshwright.deploy.targets.mosquitto.lint import inspect
 from meshwright.deploy.targets.mosquitto.logs import Logs
 from meshwright.deploy.targets.mosquitto.parse import bridge_lines
 from meshwright.deploy.targets.mosquitto.render import broker_files
-
-if TYPE_CHECKING:
-    from meshwright.deploy.settings import BrokerSettings
 
 
 def classify(edit: str, settings: BrokerSettings) -> str:

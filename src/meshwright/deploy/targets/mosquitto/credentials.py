@@ -5,15 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from typing import TYPE_CHECKING
 
 from meshwright.brokers.mosquitto import CONFIGURATION
 from meshwright.deploy.passwords import derive, password
-from meshwright.deploy.wiring import BOTH, OUT, bridge_identity, client_id
-
-if TYPE_CHECKING:
-    from meshwright.deploy.settings import BrokerSettings
-    from meshwright.deploy.wiring import Wiring
+from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.wiring import BOTH, OUT, Wiring, bridge_identity, client_id
 
 PASSWORD_ITERATIONS = 101
 """Iterations of the password hash, as in Mosquitto 2.0."""

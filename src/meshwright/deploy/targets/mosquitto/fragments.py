@@ -8,16 +8,12 @@ existing configuration can be read here, it is checked.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.parse import read_configurations
-from meshwright.deploy.wiring import BOTH, OUT, client_id
+from meshwright.deploy.wiring import BOTH, OUT, Wiring, client_id
 from meshwright.errors import InputError, MeshwrightError
-
-if TYPE_CHECKING:
-    from meshwright.deploy.inventory import Endpoint, Inventory
-    from meshwright.deploy.settings import BrokerSettings
-    from meshwright.deploy.wiring import Wiring
 
 FRAGMENT, REQUIREMENTS = "meshwright.conf", "required.md"
 """The files of a broker's folder."""

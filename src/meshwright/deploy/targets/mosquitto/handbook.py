@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
 from meshwright.deploy.hosts.services import docker_compose, systemd_unit
-from meshwright.deploy.named_trees import filters_by_link
+from meshwright.deploy.inventory import Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree, filters_by_link
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, REQUIREMENTS
 from meshwright.deploy.targets.mosquitto.render import UNUSED_PREFIX
-from meshwright.deploy.wiring import client_id, folder_of, local_client_id
+from meshwright.deploy.wiring import Wiring, client_id, folder_of, local_client_id
 from meshwright.filters import covers
 from meshwright.formatting.escape import markdown, markdown_code
-
-if TYPE_CHECKING:
-    from meshwright.deploy.inventory import Inventory
-    from meshwright.deploy.named_trees import NamedTrees, TopicTree
-    from meshwright.deploy.settings import BrokerSettings
-    from meshwright.deploy.wiring import Wiring
 
 USER = MOSQUITTO.user
 MOST_ROWS = 200

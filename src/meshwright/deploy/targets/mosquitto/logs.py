@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
-from meshwright.brokers.processes import read_log
+from meshwright.brokers.processes import Brokers, read_log
 from meshwright.deploy.observations import (
     FILTER_CARRIED,
     FILTER_DROPPED,
@@ -16,12 +15,9 @@ from meshwright.deploy.observations import (
     LISTENING,
     Observation,
 )
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.wiring import IDENTITY, client_id
 from meshwright.errors import InputError, first_five
-
-if TYPE_CHECKING:
-    from meshwright.brokers.processes import Brokers
-    from meshwright.deploy.settings import BrokerSettings
 
 CONNECTED = re.compile(r"New (?:client|bridge) connected from \S+ as (.*) \(p\d+, c[01], k\d+")
 DISCONNECTED = re.compile(

@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from meshwright.deploy.findings import Place
+from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.targets.mosquitto.options import is_option, likely_option
 from meshwright.deploy.wiring import OUT
 from meshwright.errors import FormatError, InputError
-
-if TYPE_CHECKING:
-    from meshwright.deploy.inventory import Inventory
 
 DEFAULT_PORT = 1883
 TLS_PORT = 8883

@@ -28,10 +28,12 @@ their own, where an id is always the user's name.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from meshwright.brokers.mosquitto import CONFIGURATION
+from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.passwords import CLIENT_USER, client_password, password
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.credentials import bridge_access, bridge_users, password_line
 from meshwright.deploy.targets.mosquitto.fragments import (
     FRAGMENT,
@@ -39,15 +41,8 @@ from meshwright.deploy.targets.mosquitto.fragments import (
     remote_password,
     requirements,
 )
-from meshwright.deploy.wiring import BOTH, IN, OUT, bridge_identity, client_id
+from meshwright.deploy.wiring import BOTH, IN, OUT, Wiring, bridge_identity, client_id
 from meshwright.filters import group_numbers, has_wildcard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from meshwright.deploy.inventory import Inventory
-    from meshwright.deploy.settings import BrokerSettings
-    from meshwright.deploy.wiring import Wiring
 
 HEADER = "# Planned by Meshwright, which overwrites this file: change the plan instead.\n"
 DATA_README = "Mosquitto keeps here what it has queued.\n"
