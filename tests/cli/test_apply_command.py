@@ -14,7 +14,7 @@ import typer
 
 from meshwright.cli.deploy.apply import _ask_first
 from meshwright.deploy import read_federation
-from meshwright.deploy.manifest import federation_lock
+from meshwright.deploy.folder_store import FederationFolder
 from meshwright.files import locks
 from routed_plans import write_routed_plan
 from terminal import meshwright
@@ -298,7 +298,11 @@ def test_three_changes_at_once(tmp_path: Path) -> None:
     ended = [(*process.communicate(timeout=300), process.returncode) for process in started]
     assert [(err, code) for _, err, code in ended] == [("", 0)] * 3
     assert meshwright("diff", folder, plan, "--drift").code == 0
-    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as other, federation_lock(folder):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        ThreadPoolExecutor(1) as other,
+        FederationFolder(folder).lock(),
+    ):
         patch.setattr(locks, "PATIENCE", 0.1)
         complaint = other.submit(meshwright, "apply", plan, folder).result().complaint
     assert f"the federation in {folder} is in use by process {os.getpid()} on " in complaint

@@ -243,7 +243,7 @@ def test_the_manifest(tmp_path: Path) -> None:
             BrokerSettings(profile, "2.1", identity=chosen.identity_key, fingerprint=fingerprint(SECRET)),
             inventory,
         )
-        assert (found.secured, found.settings.fingerprint) == (True, fingerprint(SECRET))
+        assert (found.settings.secured, found.settings.fingerprint) == (True, fingerprint(SECRET))
     assert [path.name for path in tmp_path.iterdir()] == ["federation.json"]
 
 

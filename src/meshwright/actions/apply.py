@@ -142,7 +142,6 @@ class PlannedChange:
     def perform(self) -> Applied:
         """Write the files that were chosen, and change the brokers if they run here."""
         from meshwright.deploy.change import write_everything, write_stages, write_wave
-        from meshwright.deploy.hosts.requests import request_update
 
         change, choice, wave = self.change, self.choice, 0
         files: list[str] = []
@@ -151,6 +150,8 @@ class PlannedChange:
         elif choice.wave is not None:
             wave, files = write_wave(change, choice.wave)
         elif self.running and not choice.dry_run:
+            from meshwright.deploy.hosts.supervisor import request_update
+
             given = {
                 "profile": choice.profile,
                 "version": choice.version,

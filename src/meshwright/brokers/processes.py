@@ -169,11 +169,7 @@ class Brokers:
             process.kill()
         else:
             process.terminate()
-        try:
-            process.wait(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        _wait_or_kill(process, PATIENCE)
         if self._watchdog is not None:
             self._watchdog.forget(process.pid)
         return process
@@ -184,11 +180,7 @@ class Brokers:
             process.terminate()
         end = time.monotonic() + PATIENCE
         for process in self.running.values():
-            try:
-                process.wait(timeout=max(0.0, end - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            _wait_or_kill(process, max(0.0, end - time.monotonic()))
         self.running.clear()
 
     def ended(self) -> dict[str, str]:
@@ -252,6 +244,15 @@ class Brokers:
         if self._watchdog is not None:
             self._watchdog.close()
             self._watchdog = None
+
+
+def _wait_or_kill(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait until a process has ended, and kill it if that takes too long."""
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _give_to_broker_user(folder: Path, broker_user: str) -> None:

@@ -110,7 +110,7 @@ def plan_change(
     get free ports if all are on this machine. A change that is only shown needs no addresses of new brokers.
     """
     before = store.read()
-    differences, repairs = store.drift(before, settings.secret if before.secured else None)
+    differences, repairs = store.drift(before, settings.secret if before.settings.secured else None)
     drift = tuple(differences)
 
     def places(order: Iterable[str]) -> Inventory:
@@ -139,17 +139,6 @@ def plan_change(
     )  # fmt: skip
     rollout = Rollout.begin(delta, endpoints, settings)
     return Change(store, before, trees, endpoints, settings, delta, drift, rollout)
-
-
-def require_writable(change: Change) -> None:
-    """Check before the first wave that nothing is in the way of a later one: a change is refused as a whole.
-
-    Raises
-    ------
-    OutputError
-        If a file that we did not write is in the way.
-    """
-    change.store.require_free(change.files)
 
 
 def write_everything(change: Change) -> list[str]:
@@ -201,7 +190,7 @@ def write_wave(change: Change, wave: str) -> tuple[int, list[str]]:
             f"cannot write wave {wave}: {rollout.done} of {total} waves are written; "
             "give the number of the next one, or next"
         )
-    require_writable(change)
+    change.store.require_free(change.files)  # a change is refused as a whole, before its first wave
     if number >= total:
         return total, change.store.update(change.files, change.described)
     described = replace(change.before, rollout=replace(rollout, done=number))

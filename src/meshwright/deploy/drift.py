@@ -80,13 +80,13 @@ def find_drift(folder: Path, deployed: DeployedFederation, secret: bytes | None 
 
 def _written_texts(deployed: DeployedFederation, secret: bytes | None) -> dict[str, str]:
     """Return the texts of brokers' files as they were written; with any secret where it is not known."""
-    known = secret or (b"-" * SHORTEST_SECRET if deployed.secured else None)
+    known = secret or (b"-" * SHORTEST_SECRET if deployed.settings.secured else None)
     settings = replace(deployed.settings, secret=known)
     wiring, inventory = deployed.current, deployed.current_inventory
     texts = {}
     for broker in wiring.order:
         for name, text in settings.broker.broker_files(wiring, inventory, settings, broker).items():
-            if secret is not None or not deployed.secured or "password" not in name:
+            if secret is not None or not deployed.settings.secured or "password" not in name:
                 texts[f"{folder_of(broker)}/{name}"] = text
     return texts
 

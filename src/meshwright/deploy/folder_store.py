@@ -17,7 +17,6 @@ from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.manifest import (
     DeployedFederation,
     describe,
-    federation_lock,
     manifest_text,
     read_federation,
 )
@@ -27,7 +26,7 @@ from meshwright.deploy.targets import federation_files, mode_of
 from meshwright.deploy.wiring import Wiring, check_folder_names, folder_of
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
-from meshwright.files.folder_change import FolderChange, change_folder, digest
+from meshwright.files.folder_change import LOCK, FolderChange, change_folder, digest
 from meshwright.files.header import FEDERATION, holds
 from meshwright.files.locks import holder, locked
 from meshwright.files.real_folder import RealFolder
@@ -56,10 +55,11 @@ def write_federation(
     checked = inventory.for_brokers(wiring.order)
     target = Path(path)
     if holds(target, FEDERATION):
-        with federation_lock(target):
+        store = FederationFolder(target)
+        with store.lock():
             settings = require_same_settings(target, settings)
             files = federation_files(trees, wiring, checked, settings)
-            FederationFolder(target).update(files, describe(wiring, checked, settings), overwrite_edits=False)
+            store.update(files, describe(wiring, checked, settings), overwrite_edits=False)
         return target
     files = federation_files(trees, wiring, checked, settings)
     with new_folder(target, FEDERATION) as folder, RealFolder(folder) as inside:
@@ -111,8 +111,14 @@ class FederationFolder:
         return read_federation(self.path)
 
     def lock(self) -> AbstractContextManager[None]:
-        """Return a context in which no other run changes the folder."""
-        return federation_lock(self.path)
+        """Return a context in which no other run changes the folder, which must exist.
+
+        Raises
+        ------
+        LockedError
+            If another run still changes it after some seconds; the error names it.
+        """
+        return locked(self.path / LOCK, f"the federation in {self.path}")
 
     def drift(
         self, deployed: DeployedFederation, secret: bytes | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from meshwright.deploy.targets import TARGETS
 from meshwright.errors import InputError, MissingDependencyError, OutputError
@@ -13,13 +14,8 @@ from meshwright.files.atomic import new_file
 from meshwright.files.urls import require_local
 from meshwright.formatting import escape
 from meshwright.overlay import graphml
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from meshwright.store.plans import StoredPlan
-
-    TopicsByLink: TypeAlias = Mapping[tuple[str, str], list[str]]
+from meshwright.store.plans import StoredPlan, read_plan
+from meshwright.store.trees import StoredTrees, read_trees
 
 
 def export(path: str | Path, kind: str, target: str | Path) -> Path:
@@ -36,13 +32,10 @@ def export(path: str | Path, kind: str, target: str | Path) -> Path:
     OutputError
         If the folder cannot be created.
     """
-    from meshwright.store.plans import read_plan
-
     if kind not in KINDS:
         raise InputError(f"cannot export to {kind!r}: choose one of {', '.join([*TARGETS, *KINDS])}")
     name, write = KINDS[kind]
-    stored = read_plan(path)
-    text = write(stored, _topics_by_link(stored))
+    text = write(_read_graph(path))
     folder = require_local(target)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -53,73 +46,67 @@ def export(path: str | Path, kind: str, target: str | Path) -> Path:
     return folder / name
 
 
-def _topics_by_link(stored: StoredPlan) -> TopicsByLink:
-    """Return the topics whose trees use each link, by its sorted ends; empty if the plan has no trees."""
-    from meshwright.store.trees import read_trees
+@dataclass(frozen=True)
+class _Graph:
+    """A plan as other programs see it."""
 
-    if "routes" not in stored.metadata:
-        return {}
+    plan: StoredPlan
+    trees: StoredTrees | None
+    links: list[dict[str, Any]]
+    """The overlay's links with their topics, then the one-way links of publishers outside of it."""
+    unlinked: list[str]
+    """The brokers without a link; only plans with trees name them."""
+
+
+def _read_graph(path: str | Path) -> _Graph:
+    """Read a plan, and its trees if it has any."""
+    plan = read_plan(path)
+    trees = None if plan.routes is None else read_trees(path)
     topics: dict[tuple[str, str], list[str]] = {}
-    for row in read_trees(stored.path).trees.to_pylist():
+    for row in [] if trees is None else trees.trees.to_pylist():
         if row["parent"] is not None:
             low, high = sorted((row["parent"], row["child"]), key=str.encode)
             topics.setdefault((low, high), []).append(row["topic"])
-    return topics
-
-
-def _links(stored: StoredPlan, topics: TopicsByLink) -> list[dict[str, Any]]:
-    """Return the overlay's links with their topics, then the one-way links of publishers outside of it."""
-    rows = [{**row, "overlay": True} for row in stored.edges.to_pylist()]
+    rows = [{**row, "overlay": True} for row in plan.edges.to_pylist()]
     known = {(row["u"], row["v"]) for row in rows}
     outside = {"rank": None, "contribution": 0, "overlay": False}
     rows += [{"u": u, "v": v, **outside} for u, v in sorted(topics.keys() - known)]
-    return [{**row, "topics": topics.get((row["u"], row["v"]), [])} for row in rows]
+    links = [{**row, "topics": topics.get((row["u"], row["v"]), [])} for row in rows]
+    everyone = set() if trees is None else set(trees.roles.column("broker").to_pylist())
+    return _Graph(plan, trees, links, sorted(everyone - {link[end] for link in links for end in ("u", "v")}))
 
 
-def _unlinked_brokers(stored: StoredPlan, links: list[dict[str, Any]]) -> list[str]:
-    """Return the brokers without a link; only plans with trees name them."""
-    from meshwright.store.trees import read_trees
-
-    if "routes" not in stored.metadata:
-        return []
-    everyone = set(read_trees(stored.path).roles.column("broker").to_pylist())
-    return sorted(everyone - {link[end] for link in links for end in ("u", "v")})
-
-
-def _json(stored: StoredPlan, topics: TopicsByLink) -> str:
-    from meshwright.store.trees import read_trees
-
+def _json(graph: _Graph) -> str:
     metadata = {
-        name: value for name, value in stored.metadata.items() if name not in ("format", "schema", "files")
+        name: value
+        for name, value in graph.plan.metadata.items()
+        if name not in ("format", "schema", "files")
     }
-    document: dict[str, Any] = {"plan": metadata, "links": _links(stored, topics)}
-    if "routes" in stored.metadata:
-        tables = read_trees(stored.path)
-        document |= {"trees": tables.trees.to_pylist(), "roles": tables.roles.to_pylist()}
+    document: dict[str, Any] = {"plan": metadata, "links": graph.links}
+    if graph.trees is not None:
+        document |= {"trees": graph.trees.trees.to_pylist(), "roles": graph.trees.roles.to_pylist()}
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _dot(stored: StoredPlan, topics: TopicsByLink) -> str:
+def _dot(graph: _Graph) -> str:
     lines = ["graph federation {", "  layout=neato; overlap=false; node [shape=box];"]
-    links = _links(stored, topics)
-    lines += [f"  {escape.dot(broker)};" for broker in _unlinked_brokers(stored, links)]
-    for link in links:
+    lines += [f"  {escape.dot(broker)};" for broker in graph.unlinked]
+    for link in graph.links:
         ends = " -- ".join(escape.dot(link[end]) for end in ("u", "v"))
         style = "" if link["overlay"] else ", style=dashed"
         lines.append(f"  {ends} [contribution={link['contribution']}, topics={len(link['topics'])}{style}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _graph(stored: StoredPlan, topics: TopicsByLink) -> Any:
+def _networkx_graph(graph: _Graph) -> Any:
     """Return a networkx graph."""
-    graph = _import_networkx().Graph()
-    links = _links(stored, topics)
-    graph.add_nodes_from(_unlinked_brokers(stored, links))
-    for link in links:
+    made = _import_networkx().Graph()
+    made.add_nodes_from(graph.unlinked)
+    for link in graph.links:
         figures = {"contribution": link["contribution"], "topics": len(link["topics"])}
         rank = {} if link["rank"] is None else {"rank": link["rank"]}
-        graph.add_edge(link["u"], link["v"], **rank, **figures, overlay=link["overlay"])
-    return graph
+        made.add_edge(link["u"], link["v"], **rank, **figures, overlay=link["overlay"])
+    return made
 
 
 def _import_networkx() -> Any:
@@ -132,16 +119,16 @@ def _import_networkx() -> Any:
     return nx
 
 
-def _networkx(stored: StoredPlan, topics: TopicsByLink) -> str:
-    document = _import_networkx().node_link_data(_graph(stored, topics), edges="edges")
+def _networkx(graph: _Graph) -> str:
+    document = _import_networkx().node_link_data(_networkx_graph(graph), edges="edges")
     return json.dumps(document, ensure_ascii=False) + "\n"
 
 
-def _graphml(stored: StoredPlan, topics: TopicsByLink) -> str:
-    return graphml(_graph(stored, topics))
+def _graphml(graph: _Graph) -> str:
+    return graphml(_networkx_graph(graph))
 
 
-KINDS: dict[str, tuple[str, Callable[[StoredPlan, TopicsByLink], str]]] = {
+KINDS: dict[str, tuple[str, Callable[[_Graph], str]]] = {
     "graphml": ("plan.graphml", _graphml),
     "json": ("export.json", _json),
     "dot": ("plan.dot", _dot),

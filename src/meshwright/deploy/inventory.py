@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -160,13 +160,20 @@ def extend_inventory(inventory: Inventory, brokers: Iterable[str], *, must_place
             raise InputError(f"the new brokers {first_five(new)} have no address: give an inventory")
         wanted, new = [broker for broker in wanted if broker in inventory.endpoints], []
     used = set().union(*(endpoint.ports for endpoint in inventory.endpoints.values()))
-    ports = (port for port in free_ports(2 * len(new) + len(used)) if port not in used)
     apart = any(endpoint.bridge_port for endpoint in inventory.endpoints.values())
-    added = {
-        broker: Endpoint("127.0.0.1", next(ports), bridge_port=next(ports) if apart else None)
-        for broker in new
+    known = {**inventory.endpoints, **free_endpoints(new, apart=apart, used=used)}
+    return Inventory({broker: known[broker] for broker in wanted})
+
+
+def free_endpoints(
+    brokers: Collection[str], *, tls: bool = False, apart: bool = False, used: Collection[int] = ()
+) -> dict[str, Endpoint]:
+    """Return endpoints on free ports of this machine that are not `used`; `apart` gives bridges their own."""
+    ports = (port for port in free_ports(2 * len(brokers) + len(used)) if port not in used)
+    return {
+        broker: Endpoint("127.0.0.1", next(ports), tls, bridge_port=next(ports) if apart else None)
+        for broker in brokers
     }
-    return Inventory({broker: inventory.endpoints.get(broker) or added[broker] for broker in wanted})
 
 
 def read_inventory(path: str | Path) -> Inventory:

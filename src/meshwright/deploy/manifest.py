@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,8 @@ from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import DEFAULT_TARGET, TARGETS
 from meshwright.deploy.wiring import Bridges, Wiring, folder_of
 from meshwright.errors import FormatError, InputError
-from meshwright.files.folder_change import LOCK, complete
+from meshwright.files.folder_change import complete
 from meshwright.files.header import FEDERATION, check_header, damaged, header_text, read_header
-from meshwright.files.locks import locked
 from meshwright.files.schema import Digest
 
 FIRST_WITH_FILES = 2
@@ -81,11 +80,6 @@ class DeployedFederation:
     """The change that is under way, or None."""
 
     @property
-    def secured(self) -> bool:
-        """Whether there are passwords and access lists."""
-        return self.settings.secured
-
-    @property
     def current(self) -> Wiring:
         """The wiring in the files now: during a rollout, that after the last wave."""
         return self.wiring if self.rollout is None else self.rollout.current(self.wiring)
@@ -129,17 +123,6 @@ def describe(
     digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in (files or {}).items()}
     bare = replace(settings, secret=None, identity=settings.identity_key)
     return DeployedFederation(wiring, inventory, bare, digests)
-
-
-def federation_lock(folder: Path) -> AbstractContextManager[None]:
-    """Return a context in which no other run changes a federation's folder, which must exist.
-
-    Raises
-    ------
-    LockedError
-        If another run still changes it after some seconds; the error names it.
-    """
-    return locked(folder / LOCK, f"the federation in {folder}")
 
 
 def read_federation(path: str | Path) -> DeployedFederation:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pyarrow as pa
+
+from meshwright.deploy.sound_plan import require_sound
 from meshwright.errors import InputError, first_five
 from meshwright.filters import check_filters, has_wildcard, overlap_groups, without_covered
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from meshwright.store.trees import StoredTrees
-
-RELAY, PUBLISHER, ALONE = "relay", "publisher", "alone"
-"""The roles that a plan's table of roles knows."""
+from meshwright.store.plans import read_groups
+from meshwright.store.trees import ALONE, PUBLISHER, RELAY, StoredTrees, read_trees
 
 
 @dataclass(frozen=True)
@@ -95,8 +90,6 @@ class NamedTrees:
         FormatError
             If the tables of groups are missing or damaged.
         """
-        from meshwright.store.plans import read_groups
-
         edges = stored.plan.edges
         ends = [*edges.column("u").to_pylist(), *edges.column("v").to_pylist()]
         unreachable = stored.described.get("figures", {}).get("unreachable", 0)
@@ -238,9 +231,6 @@ def read_named_trees(plan: str | Path, *, allow_relays: bool = False) -> NamedTr
     FormatError
         If the folder is not a plan, has a newer schema, or is damaged.
     """
-    from meshwright.deploy.sound_plan import require_sound
-    from meshwright.store.trees import read_trees
-
     stored = read_trees(plan)
     require_sound(stored)
     return NamedTrees.from_plan(stored).deployable(allow_relays=allow_relays)

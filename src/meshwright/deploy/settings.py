@@ -102,23 +102,14 @@ def exposures(inventory: Inventory, settings: BrokerSettings) -> list[str]:
     bare = sorted(name for name, endpoint in beyond.items() if not endpoint.tls)
     if settings.fragment:
         # What brokers let others do is in their own configuration; the passwords of bridges are ours.
-        named = [name for name in bare if beyond[name].user is not None]
-        rest = [name for name in bare if beyond[name].user is None]
-        return [
-            f"{what}, since they have no TLS"
-            for what, names in (
-                (f"brokers {first_five(named)} get the passwords of bridges in clear text", named),
-                (f"messages at brokers {first_five(rest)} can be read and changed", rest),
-            )
-            if names
-        ]
-    found = []
-    if beyond and settings.secret is None:
-        found.append(
-            f"brokers {first_five(sorted(beyond))} take messages from everybody, since there is no --secret"
-        )
-    if bare and settings.secret is not None:
-        found.append(f"brokers {first_five(bare)} get passwords in clear text, since they have no TLS")
+        names = [name for name in bare if beyond[name].user is not None]
+        bare = [name for name in bare if beyond[name].user is None]
+        what = "get the passwords of bridges in clear text, since they have no TLS"
+    elif settings.secret is None:
+        names, what = sorted(beyond), "take messages from everybody, since there is no --secret"
+    else:
+        names, what = bare, "get passwords in clear text, since they have no TLS"
+    found = [f"brokers {first_five(names)} {what}"] if names else []
     if bare and settings.secret is None:
         found.append(
             f"messages at brokers {first_five(bare)} can be read and changed, since they have no TLS"

@@ -28,7 +28,7 @@ from meshwright.deploy import (
     read_federation,
     read_named_trees,
 )
-from meshwright.deploy.hosts import requests, supervisor
+from meshwright.deploy.hosts import supervisor
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.inventory import extend_inventory
 from meshwright.deploy.passwords import fingerprint, read_secret
@@ -79,20 +79,20 @@ def test_the_id_of_a_process_means_nothing(tmp_path: Path) -> None:
     (tmp_path / folder_store.LOCK_FILE).write_text(json.dumps({"pid": os.getpid()}))
     assert not folder_store.is_supervised(tmp_path)
     with pytest.raises(InputError, match="does not answer"):
-        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
-    assert not (tmp_path / requests.REQUEST_FILE).exists()
+        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+    assert not (tmp_path / supervisor.REQUEST_FILE).exists()
 
 
 def test_an_interrupted_request_is_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request does not outlive the process that made it: Ctrl-C removes it."""
 
     def interrupt(_: float) -> None:
-        assert (tmp_path / requests.REQUEST_FILE).is_file()
+        assert (tmp_path / supervisor.REQUEST_FILE).is_file()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(time, "sleep", interrupt)
     with folder_store.hold_running(tmp_path), pytest.raises(KeyboardInterrupt):
-        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -104,7 +104,7 @@ def test_a_request_says_everything_and_is_answered(
     seen: list[dict[str, Any]] = []
 
     def reply(_: float) -> None:
-        seen.append(json.loads((tmp_path / requests.REQUEST_FILE).read_text()))
+        seen.append(json.loads((tmp_path / supervisor.REQUEST_FILE).read_text()))
         (tmp_path / f"answer-{seen[-1]['number']}.json").write_text(json.dumps(answer))
 
     monkeypatch.setattr(time, "sleep", reply)
@@ -112,9 +112,9 @@ def test_a_request_says_everything_and_is_answered(
     with folder_store.hold_running(tmp_path):
         if "error" in answer:
             with pytest.raises(InputError, match="no such plan"):
-                requests.request_update(tmp_path, plan, INVENTORY)
+                supervisor.request_update(tmp_path, plan, INVENTORY)
         else:
-            changed = requests.request_update(tmp_path, plan, INVENTORY, allow_relays=True)
+            changed = supervisor.request_update(tmp_path, plan, INVENTORY, allow_relays=True)
             assert changed == ["a/b"]
     assert seen == [
         {
@@ -129,12 +129,12 @@ def test_a_request_says_everything_and_is_answered(
 
 def test_a_request_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A supervisor that holds the lock and never answers is given up."""
-    monkeypatch.setattr(requests, "PATIENCE", 0.1)
+    monkeypatch.setattr(supervisor, "PATIENCE", 0.1)
     with (
         folder_store.hold_running(tmp_path),
         pytest.raises(InputError, match="does not answer: start it again and apply again"),
     ):
-        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
 
 
 class FakeFederation:
@@ -172,7 +172,7 @@ class FakeFederation:
 def test_a_supervisor_answers_errors(tmp_path: Path, request_: str, said: str) -> None:
     """A request that fails is answered with the error and reported, and supervision continues."""
     federation: Any = FakeFederation(tmp_path)
-    (tmp_path / requests.REQUEST_FILE).write_text(request_)
+    (tmp_path / supervisor.REQUEST_FILE).write_text(request_)
     reports: list[str] = []
     supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
     (answer,) = (json.loads(path.read_text()) for path in tmp_path.iterdir())
@@ -189,7 +189,7 @@ def test_a_broken_request_is_ignored(tmp_path: Path, text: str) -> None:
     folder = tmp_path / "in" / "run"
     folder.mkdir(parents=True)
     federation: Any = FakeFederation(folder)
-    (folder / requests.REQUEST_FILE).write_text(text)
+    (folder / supervisor.REQUEST_FILE).write_text(text)
     reports: list[str] = []
     supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
     assert len(reports) == 1
@@ -328,7 +328,7 @@ def test_a_kept_federation_survives(tmp_path: Path) -> None:
             assert "ignored a request" in kept.stderr.readline()
             (tmp_path / "junk").mkdir()
             with pytest.raises(InputError, match="is not a plan"):
-                requests.request_update(folder, tmp_path / "junk", read_federation(folder).inventory)
+                supervisor.request_update(folder, tmp_path / "junk", read_federation(folder).inventory)
             assert "is not a plan" in kept.stderr.readline()
             assert len(brokers_of(kept.pid)) == 6
             for port in ports:

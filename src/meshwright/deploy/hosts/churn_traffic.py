@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.brokers.processes import free_ports
 from meshwright.deploy.folder_store import update_folders
 from meshwright.deploy.hosts.local import publish_all, run_federation
 from meshwright.deploy.hosts.update import apply_wave
-from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.inventory import Endpoint, Inventory, free_endpoints
 from meshwright.deploy.proof.churn_verdict import ChurnVerdict, Window, judge_churn
 from meshwright.deploy.proof.prediction import publications, wanted_at
 from meshwright.deploy.proof.traffic import Message, Observers, load_aiomqtt
@@ -193,18 +192,14 @@ class _ChurnRun:
             await self.observers.detach(broker)
         plan.apply([event])
         durable = federation.settings.durable
-        secured = federation.settings.secret is not None
         delta = compute_delta(wiring, plan.wiring, federation.settings)
         if event.event == JOIN:
-            free = (port for port in free_ports(len(self.used_ports) + 2) if port not in self.used_ports)
-            authority = federation.authority
-            new = Endpoint(
-                "127.0.0.1", next(free), authority is not None, bridge_port=next(free) if secured else None
-            )
+            authority, secured = federation.authority, federation.settings.secret is not None
+            new = free_endpoints([broker], tls=authority is not None, apart=secured, used=self.used_ports)
             if authority is not None:
                 authority.issue("127.0.0.1", federation.brokers.folder_of(broker) / "certs")
-            self.endpoints[broker] = new
-            self.used_ports |= new.ports
+            self.endpoints |= new
+            self.used_ports |= new[broker].ports
         elif event.event in (CRASH, LEAVE):
             del self.endpoints[broker]
         # With durable sessions a broker that restarts keeps its messages; one that stops does not.

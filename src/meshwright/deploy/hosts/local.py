@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from meshwright.brokers.certificates import Authority
-from meshwright.brokers.processes import Brokers, free_ports
+from meshwright.brokers.processes import Brokers
 from meshwright.deploy.folder_store import hold_running, write_federation
-from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.inventory import Inventory, free_endpoints
 from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.observations import LISTENING, Observation, Watch, links_up
@@ -83,16 +83,8 @@ def run_federation(
     load_aiomqtt()
     settings = settings or BrokerSettings()
     wiring = wiring or wire(trees)
-    ports = iter(free_ports(2 * len(wiring.order)))
-    apart = settings.secret is not None
-    inventory = Inventory(
-        {
-            broker: Endpoint(
-                "127.0.0.1", next(ports), authority is not None, bridge_port=next(ports) if apart else None
-            )
-            for broker in wiring.order
-        }
-    )
+    endpoints = free_endpoints(wiring.order, tls=authority is not None, apart=settings.secret is not None)
+    inventory = Inventory(endpoints)
     write_federation(trees, wiring, inventory, settings, folder)
     settings = replace(settings, identity=read_federation(folder).settings.identity)
     if authority is not None:

@@ -1,7 +1,7 @@
 """A federation that keeps running and applies new plans on request.
 
-The supervising process looks for a request file in the federation's folder, applies it, and writes an answer
-file. So all brokers have one parent process, which stops them when it ends.
+`request_update` writes a request file to the federation's folder. The supervising process looks for one,
+applies it, and writes an answer file. So all brokers have one parent process, which stops them when it ends.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import time
+import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,24 +19,72 @@ from typing import Any
 
 from meshwright.brokers.processes import Brokers
 from meshwright.deploy.change import plan_change
-from meshwright.deploy.folder_store import FederationFolder, hold_running
+from meshwright.deploy.folder_store import FederationFolder, hold_running, is_supervised
 from meshwright.deploy.hosts.local import RunningFederation
-from meshwright.deploy.hosts.requests import REQUEST_FILE, write_json
 from meshwright.deploy.hosts.update import apply_change
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import read_named_trees
-from meshwright.errors import MeshwrightError
+from meshwright.errors import InputError, MeshwrightError
+from meshwright.files.atomic import new_file
 from meshwright.files.schema import parse_record
+from meshwright.files.urls import local_path
 
-PAUSE = 0.05
-"""Seconds between two looks at the folder."""
+REQUEST_FILE = "request.json"
+PAUSE, PATIENCE = 0.05, 120.0
+"""Seconds between two looks at the folder, and until a request is given up."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 """Seconds before a broker that ended is started again: the first time, and after many times."""
 CALM = 60.0
 """Seconds after which a broker that was started again counts as healthy."""
 NUMBER = re.compile("[0-9A-Za-z]{1,64}")
 """What the number of a request looks like; it becomes part of a file name."""
+
+
+def request_update(
+    folder: Path,
+    plan: str | Path,
+    inventory: Inventory,
+    *,
+    allow_relays: bool = False,
+    chosen: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Ask the process that runs a federation to apply a plan, and return the files that changed.
+
+    `chosen` may name another `profile`, `version`, or file with a `secret`.
+
+    Raises
+    ------
+    InputError
+        If it refuses, or ends before it answers.
+    """
+    number, local = uuid.uuid4().hex, local_path(plan)
+    request = {
+        "number": number,
+        "plan": str(plan) if local is None else str(Path(local).absolute()),
+        "relays": allow_relays,
+        "places": {broker: endpoint.record() for broker, endpoint in inventory.endpoints.items()},
+        **(chosen or {}),
+    }
+    answer_file = folder / f"answer-{number}.json"
+    end = time.monotonic() + PATIENCE
+    try:
+        _write_json(folder / REQUEST_FILE, request)
+        while not answer_file.is_file():
+            if not is_supervised(folder) or time.monotonic() > end:
+                raise InputError(
+                    f"the federation in {folder} does not answer: start it again and apply again"
+                )
+            time.sleep(PAUSE)
+        answer: dict[str, Any] = json.loads(answer_file.read_text(encoding="utf-8"))
+    finally:
+        # The next process that runs the federation must not find a request that nobody waits for.
+        (folder / REQUEST_FILE).unlink(missing_ok=True)
+        answer_file.unlink(missing_ok=True)
+    if "error" in answer:
+        raise InputError(answer["error"])
+    changed: list[str] = answer["changed"]
+    return changed
 
 
 def supervise(
@@ -115,7 +164,7 @@ def _answer_request(
     federation, answer = _apply_request(federation, request)
     say(answer.get("error") or f"{len(answer['changed'])} files changed")
     with suppress(MeshwrightError, OSError):  # nobody may be waiting any more, or the disk may be full
-        write_json(folder / f"answer-{number}.json", answer)
+        _write_json(folder / f"answer-{number}.json", answer)
     return federation
 
 
@@ -149,3 +198,9 @@ def _is_changing(folder: Path) -> bool:
         return read_federation(folder).rollout is not None
     except (MeshwrightError, OSError):
         return False
+
+
+def _write_json(file: Path, content: dict[str, Any]) -> None:
+    """Write a file, whole or not at all."""
+    with new_file(file) as temporary:
+        temporary.write_text(json.dumps(content), encoding="utf-8")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from meshwright.deploy.change import Change, require_writable
+from meshwright.deploy.change import Change
 from meshwright.deploy.delta import Delta, Step, orphaned_sessions
 from meshwright.deploy.folder_store import FederationFolder
 from meshwright.deploy.hosts.local import RunningFederation
@@ -31,7 +31,7 @@ def apply_change(change: Change, federation: RunningFederation) -> list[str]:
     OutputError
         If a file that we did not write is in the way; then nothing has changed.
     """
-    require_writable(change)
+    change.store.require_free(change.files)
     changed: set[str] = set()
     begin = max(change.rollout.done - 1, 0)
     for number, wave in enumerate(change.rollout.waves[begin:], start=begin + 1):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from meshwright.brokers.mosquitto import CONFIGURATION, MOSQUITTO
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import ACCESS, GONE, LINKS, NOTHING, RELOAD, RESTART, Target
-from meshwright.deploy.targets.mosquitto.credentials import ACCESS_FILES, SECRET_FILES, mask
 from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, check_existing
 from meshwright.deploy.targets.mosquitto.handbook import shared_files, unit_files
 from meshwright.deploy.targets.mosquitto.lint import inspect
 from meshwright.deploy.targets.mosquitto.logs import Logs
 from meshwright.deploy.targets.mosquitto.parse import bridge_lines
-from meshwright.deploy.targets.mosquitto.render import broker_files
+from meshwright.deploy.targets.mosquitto.render import ACCESS_FILES, SECRET_FILES, broker_files, mask
 
 
 def classify(edit: str, settings: BrokerSettings) -> str:
