@@ -211,11 +211,11 @@ def test_proofs_share_the_seconds_of_one_search(monkeypatch: pytest.MonkeyPatch)
         return given
 
     assert proofs(steps=5) == [None] * 6
-    limited = [seconds for seconds in proofs(seconds=0.4) if seconds is not None]
+    limited = [seconds for seconds in proofs(seconds=1.0) if seconds is not None]
     assert len(limited) == 6
-    assert limited[0] == 0.2
-    assert sum(limited) <= 0.4
-    assert limited[3] > 0.04  # there is time left for the degree limit
+    assert limited[0] == 0.5
+    assert sum(limited) <= 1.0
+    assert limited[3] > 0.05  # there is time left for the degree limit
 
 
 def test_a_front_takes_a_proof_of_the_lowest_degree() -> None:
