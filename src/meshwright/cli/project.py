@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.options import Force, Json
+from meshwright.cli.options import Json
 
 INIT_EXAMPLES = ("meshwright init", "meshwright init subscriptions.csv --inventory brokers.csv --force")
 STATUS_EXAMPLES = ("meshwright status", "meshwright status --json")
@@ -22,7 +22,9 @@ def init(
         str | None,
         typer.Option("--inventory", metavar="FILE", help="The addresses of brokers: CSV, JSON or YAML."),
     ] = None,
-    force: Force = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the project file that is already there.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write meshwright.toml, a project file with comments, into the current folder.
