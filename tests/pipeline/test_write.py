@@ -108,13 +108,13 @@ def test_what_executors_wrote_is_checked(tmp_path: Path) -> None:
     """Rows that are missing are a bug, files that are not seen here a folder that is not shared."""
     targets = [Target("nodes", 0), Target("nodes", 1)]
     with pytest.raises(AssertionError, match="rows were written, not"):
-        write._check(str(tmp_path), targets, {"nodes": 1}, {"nodes": 2})
+        write.check_written(str(tmp_path), targets, {"nodes": 1}, {"nodes": 2})
     with pytest.raises(
         OutputError, match=f"workers wrote 2 files to {tmp_path} that this machine does not see"
     ):
-        write._check(str(tmp_path), targets, {"nodes": 2}, {"nodes": 2})
+        write.check_written(str(tmp_path), targets, {"nodes": 2}, {"nodes": 2})
     (tmp_path / "nodes").mkdir()
     for target in targets:
         with new_part(str(tmp_path), *target):
             pass
-    write._check(str(tmp_path), targets, {"nodes": 2}, {"nodes": 2})
+    write.check_written(str(tmp_path), targets, {"nodes": 2}, {"nodes": 2})

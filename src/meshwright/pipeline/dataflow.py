@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -35,6 +37,7 @@ TYPES = {
     "string": pa.string(),
     "binary": pa.binary(),
     "boolean": pa.bool_(),
+    "array<string>": pa.list_(pa.string()),
 }
 
 
@@ -59,6 +62,30 @@ def make_batch(columns: str, **given: Any) -> pa.RecordBatch:
         else:
             arrays.append(pa.array(values, field.type))
     return pa.record_batch(arrays, schema=arrow_schema(columns))
+
+
+def each_number(batches: Batches) -> Iterator[int]:
+    """Yield what a task is to do, from the batches of `numbers`."""
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
+
+
+def each_row(batches: Batches) -> Iterator[dict[str, Any]]:
+    """Yield the cells of each row by column."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            yield {name: batch.column(name)[row] for name in batch.schema.names}
+
+
+def rows_by(batches: Batches, column: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows that have the same value in a column, which are next to each other."""
+    for _, rows in groupby(each_row(batches), key=itemgetter(column)):
+        yield list(rows)
+
+
+def cell_array(cell: Any, kind: str) -> NDArray[Any]:
+    """Return the numbers in a binary cell."""
+    return np.frombuffer(cell.as_buffer(), kind)
 
 
 class Flow(ABC):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.fingerprint import name_buffers
-from meshwright.pipeline.dataflow import Flow, SparkFlow, make_batch, numbers
+from meshwright.pipeline.dataflow import Flow, SparkFlow, each_number, make_batch, numbers
 from meshwright.pipeline.readers.formats import TABLE
 from meshwright.pipeline.readers.parquet_files import batch_rows, check_types
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, column_roles
@@ -49,6 +49,12 @@ BLOCK = (
     "aside binary"
 )
 KINDS = ("nodes", "topics")
+STAMPS: Mapping[str, tuple[str, float]] = {
+    "times": ("<f8", np.nan),
+    "sequences": ("<i8", NO_SEQUENCE),
+    "leaves": ("i1", -1),
+}
+"""What orders rows: the type of each column, and its value in rows that do not state it."""
 ASIDE = pa.schema(
     {
         "file": pa.int64(),
@@ -82,10 +88,9 @@ def _read_shares(
 ) -> Batches:
     """Read the shares with the given numbers, on an executor."""
     per_file = reading.format == "mosquitto-log"
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            rows = read_share(cut[number], reading, brokers)
-            yield from make_blocks(number, rows if change is None else map(change, rows), per_file=per_file)
+    for number in each_number(batches):
+        rows = read_share(cut[number], reading, brokers)
+        yield from make_blocks(number, rows if change is None else map(change, rows), per_file=per_file)
 
 
 def table_blocks(table: DataFrame, reading: Reading) -> Flow:
@@ -174,7 +179,11 @@ class Block:
             offsets, content = name_buffers(names[kind])
             key.update(offsets.tobytes())
             key.update(content)
-        stamps = self._stamps()
+        counts = list(map(len, (rows.node for rows in self.held)))
+        stamps = {
+            column: join_stamps(column, [getattr(rows, name) for rows in self.held], counts)
+            for column, name in zip(STAMPS, ("time", "sequence", "leaves"), strict=True)
+        }
         return make_batch(
             BLOCK,
             share=[self.share],
@@ -190,26 +199,6 @@ class Block:
             **{name: [values] for name, values in stamps.items()},
             aside=[self._aside()],
         )
-
-    def _stamps(self) -> dict[str, NDArray[Any] | None]:
-        """Return times, sequences and operations of all rows, or None for those that no row has."""
-        defaults = {"time": ("<f8", np.nan), "sequence": ("<i8", NO_SEQUENCE), "leaves": ("i1", -1)}
-        made: dict[str, NDArray[Any] | None] = {}
-        for name, (kind, default) in defaults.items():
-            found = [getattr(rows, name) for rows in self.held]
-            column = name if name == "leaves" else f"{name}s"
-            if all(values is None for values in found):
-                made[column] = None
-                continue
-            made[column] = np.concatenate(
-                [
-                    np.full(len(rows.node), default, kind)
-                    if values is None
-                    else values.astype(kind, copy=False)
-                    for rows, values in zip(self.held, found, strict=True)
-                ]
-            )
-        return made
 
     def _stats(self, names: dict[str, pa.Array]) -> dict[str, Any]:
         """Return what the driver needs to know about the block."""
@@ -267,6 +256,20 @@ def _bad_table(stretch: Stretch, bad: Bad) -> pa.Table:
     return pa.table(columns, schema=ASIDE)
 
 
+def join_stamps(
+    name: str, given: Sequence[NDArray[Any] | None], counts: Sequence[int]
+) -> NDArray[Any] | None:
+    """Return the values of a column of `STAMPS` in several groups of rows; None if no group has any."""
+    if all(values is None for values in given):
+        return None
+    kind, default = STAMPS[name]
+    filled = (
+        np.full(count, default, kind) if values is None else values.astype(kind, copy=False)
+        for values, count in zip(given, counts, strict=True)
+    )
+    return np.concatenate(list(filled))
+
+
 def join_names(given: Sequence[pa.DictionaryArray]) -> tuple[pa.Array, Codes]:
     """Return the names that occur in encoded columns, and the codes of all rows."""
     unified = pa.chunked_array(given).unify_dictionaries()
@@ -313,3 +316,8 @@ def unpack_names(content: Any) -> pa.Array:
     """Return the names in a binary value."""
     column = unpack(content).column(0)
     return column.chunk(0) if column.num_chunks else pa.array([], pa.string())
+
+
+def cell_names(cell: Any) -> pa.Array:
+    """Return the names in a binary cell."""
+    return unpack_names(cell.as_buffer())

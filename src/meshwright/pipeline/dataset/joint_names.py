@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
 from meshwright.files.urls import inside
-from meshwright.pipeline.dataflow import Flow, make_batch, numbers
+from meshwright.pipeline.dataflow import Flow, cell_array, each_row, make_batch, numbers, rows_by
 from meshwright.pipeline.dataset.name_ids import (
     ASKED,
     find_ids,
@@ -27,7 +27,6 @@ from meshwright.pipeline.dataset.name_ids import (
     names_of,
     read_named,
 )
-from meshwright.pipeline.dataset.relation import cell_array, rows_by
 from meshwright.pipeline.session.jobs import tasks_at_once
 
 if TYPE_CHECKING:
@@ -234,14 +233,13 @@ def find_matches(
     batches: Batches,
 ) -> Iterator[pa.RecordBatch]:
     """Find the pairs of topic and number in which one of both is wanted, on an executor."""
-    for batch in batches:
-        for share, cell in zip(batch.column("share").to_pylist(), batch.column("nodes"), strict=True):
-            nodes = cell_array(cell, "<i8")
-            only = nodes < 0
-            number = np.where(only, firsts[share] + np.cumsum(only) - 1, nodes)
-            topic = bases[share] + np.arange(len(nodes))
-            chosen = np.isin(number if column else topic, wanted)
-            if chosen.any():
-                yield make_batch(
-                    PAIRS, topics=[topic[chosen].astype("<i8")], numbers=[number[chosen].astype("<i8")]
-                )
+    for row in each_row(batches):
+        share, nodes = row["share"].as_py(), cell_array(row["nodes"], "<i8")
+        only = nodes < 0
+        number = np.where(only, firsts[share] + np.cumsum(only) - 1, nodes)
+        topic = bases[share] + np.arange(len(nodes))
+        chosen = np.isin(number if column else topic, wanted)
+        if chosen.any():
+            yield make_batch(
+                PAIRS, topics=[topic[chosen].astype("<i8")], numbers=[number[chosen].astype("<i8")]
+            )

@@ -16,10 +16,24 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, to_numpy
 from meshwright.files.urls import files_in
-from meshwright.pipeline.dataflow import Flow, make_batch, numbers
-from meshwright.pipeline.dataset.blocks import pack, pack_names, sample_names, unpack, unpack_names
-from meshwright.pipeline.dataset.name_ranks import BYTES_IN_A_PART, find_parts, name_slices
-from meshwright.pipeline.dataset.relation import cell_array, rows_by
+from meshwright.pipeline.dataflow import (
+    Flow,
+    cell_array,
+    each_number,
+    each_row,
+    make_batch,
+    numbers,
+    rows_by,
+)
+from meshwright.pipeline.dataset.blocks import (
+    cell_names,
+    pack,
+    pack_names,
+    sample_names,
+    unpack,
+    unpack_names,
+)
+from meshwright.pipeline.dataset.name_ranks import BYTES_IN_A_PART, cut_at, large_names
 from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:
@@ -78,9 +92,8 @@ def ask(share: int, names: pa.Array) -> pa.RecordBatch:
 
 def read_named(pieces: Sequence[NameGroup], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read row groups of names as shares, on an executor."""
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield ask(number, read_group(pieces[number]))
+    for number in each_number(batches):
+        yield ask(number, read_group(pieces[number]))
 
 
 def find_ids(spark: SparkSession | None, asked: Flow, folder: str, cores: int) -> Flow:
@@ -105,39 +118,24 @@ def find_ids(spark: SparkSession | None, asked: Flow, folder: str, cores: int) -
 
 def cut_names(cuts: Sequence[str], bases: Sequence[int] | None, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Cut shares of names at the same names; `bases` has the first id of each share of known names."""
-    for batch in batches:
-        for row in range(batch.num_rows):
-            share = batch.column("share")[row].as_py()
-            names = unpack_names(batch.column("names")[row].as_buffer())
-            part_of = find_parts(names, cuts)
-            for part in np.unique(part_of).tolist():
-                codes = np.flatnonzero(part_of == part).astype("<i4")
-                for begin, end in name_slices(names, len(codes)):
-                    chosen = codes[begin:end]
-                    yield make_batch(
-                        CUT,
-                        slot=[part],
-                        base=[None if bases is None else bases[share]],
-                        share=[share],
-                        codes=[chosen],
-                        names=[pack_names(names.take(from_numpy(chosen)))],
-                    )
+    for row in each_row(batches):
+        share = row["share"].as_py()
+        base = None if bases is None else bases[share]
+        for part, codes, names in cut_at(cuts, cell_names(row["names"])):
+            yield make_batch(CUT, slot=[part], base=[base], share=[share], codes=[codes], names=[names])
 
 
 def answer_ids(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Find the ids of the names that were asked for, in each range of names."""
     for rows in rows_by(batches, "slot"):
         known = [row for row in rows if row["base"].is_valid]
-        names = pa.chunked_array(
-            [unpack_names(row["names"].as_buffer()).cast(pa.large_string()) for row in known],
-            pa.large_string(),
-        )
+        names = large_names(known)
         ids = [row["base"].as_py() + cell_array(row["codes"], "<i4").astype(np.int64) for row in known]
         of_name = np.concatenate([np.zeros(0, np.int64), *ids, [-1]])  # the last one is for unknown names
         for row in rows:
             if row["base"].is_valid:
                 continue
-            asked = unpack_names(row["names"].as_buffer()).cast(pa.large_string())
+            asked = cell_names(row["names"]).cast(pa.large_string())
             places = to_numpy(pc.fill_null(pc.index_in(asked, value_set=names), len(of_name) - 1))
             yield make_batch(
                 IDS,
@@ -165,13 +163,12 @@ def take_names(
     pieces: Sequence[NameGroup], ids: NDArray[np.int64], batches: Batches
 ) -> Iterator[pa.RecordBatch]:
     """Take the names of ids from row groups, on an executor."""
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            names, base = read_group(pieces[number]), pieces[number].base
-            chosen = ids[(ids >= base) & (ids < base + len(names))]
-            if len(chosen):
-                taken = names.take(from_numpy(chosen - base))
-                yield make_batch(FOUND, ids=[chosen.astype("<i8")], names=[pack_names(taken)])
+    for number in each_number(batches):
+        names, base = read_group(pieces[number]), pieces[number].base
+        chosen = ids[(ids >= base) & (ids < base + len(names))]
+        if len(chosen):
+            taken = names.take(from_numpy(chosen - base))
+            yield make_batch(FOUND, ids=[chosen.astype("<i8")], names=[pack_names(taken)])
 
 
 def ids_of(spark: SparkSession | None, folder: str, names: Sequence[str]) -> list[int]:
@@ -183,13 +180,12 @@ def ids_of(spark: SparkSession | None, folder: str, names: Sequence[str]) -> lis
 
 
 def _look_for(pieces: Sequence[NameGroup], names: list[str], batches: Batches) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            places = pc.index_in(pa.array(names, pa.string()), value_set=read_group(pieces[number]))
-            found = [(at, place) for at, place in enumerate(places.to_pylist()) if place is not None]
-            if found:
-                yield make_batch(
-                    "place long, id long",
-                    place=[at for at, _ in found],
-                    id=[pieces[number].base + place for _, place in found],
-                )
+    for number in each_number(batches):
+        places = pc.index_in(pa.array(names, pa.string()), value_set=read_group(pieces[number]))
+        found = [(at, place) for at, place in enumerate(places.to_pylist()) if place is not None]
+        if found:
+            yield make_batch(
+                "place long, id long",
+                place=[at for at, _ in found],
+                id=[pieces[number].base + place for _, place in found],
+            )

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.errors import InputError
-from meshwright.pipeline.dataflow import Flow, make_batch
-from meshwright.pipeline.dataset.blocks import KINDS, pack_names, unpack, unpack_names
+from meshwright.pipeline.dataflow import Flow, each_row, make_batch, rows_by
+from meshwright.pipeline.dataset.blocks import KINDS, cell_names, pack_names, unpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,24 +104,23 @@ def cut_blocks(
     cuts: Mapping[str, Sequence[str]], slots: Mapping[str, int], batches: Batches
 ) -> Iterator[pa.RecordBatch]:
     """Cut the names of blocks into parts."""
-    for batch in batches:
-        for row in range(batch.num_rows):
-            share, block = batch.column("share")[row].as_py(), batch.column("block")[row].as_py()
-            for kind in KINDS:
-                names = unpack_names(batch.column(kind)[row].as_buffer())
-                part_of = find_parts(names, cuts[kind])
-                for part in np.unique(part_of).tolist():
-                    codes = np.flatnonzero(part_of == part).astype("<i4")
-                    for begin, end in name_slices(names, len(codes)):
-                        chosen = codes[begin:end]
-                        yield make_batch(
-                            CUT,
-                            slot=[slots[kind] + part],
-                            share=[share],
-                            block=[block],
-                            codes=[chosen],
-                            names=[pack_names(names.take(pa.array(chosen)))],
-                        )
+    for row in each_row(batches):
+        share, block = row["share"].as_py(), row["block"].as_py()
+        for kind in KINDS:
+            for part, codes, names in cut_at(cuts[kind], cell_names(row[kind])):
+                yield make_batch(
+                    CUT, slot=[slots[kind] + part], share=[share], block=[block], codes=[codes], names=[names]
+                )
+
+
+def cut_at(cuts: Sequence[str], names: pa.Array) -> Iterator[tuple[int, NDArray[np.int32], Any]]:
+    """Yield names in slices by part: the part, the positions of its names, and these names packed."""
+    part_of = find_parts(names, cuts)
+    for part in np.unique(part_of).tolist():
+        codes = np.flatnonzero(part_of == part).astype("<i4")
+        for begin, end in name_slices(names, len(codes)):
+            chosen = codes[begin:end]
+            yield part, chosen, pack_names(names.take(pa.array(chosen)))
 
 
 def find_parts(names: pa.Array, cuts: Sequence[str]) -> NDArray[np.int64]:
@@ -150,38 +149,61 @@ def name_slices(names: pa.Array, count: int | None = None) -> Iterator[tuple[int
 
 def rank_names(first_topic_slot: int, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Sort the distinct names of each part; yield its count, its names and the ranks for each block."""
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        for row in range(batch.num_rows):
-            one = batch.slice(row, 1)
-            if held and held[0].column("slot")[0] != one.column("slot")[0]:
-                yield from _rank_part(held, first_topic_slot)
-                held = []
-            held.append(one)
-    if held:
-        yield from _rank_part(held, first_topic_slot)
+    for rows in rows_by(batches, "slot"):
+        slot = rows[0]["slot"].as_py()
+        encoded = large_names(rows).dictionary_encode()
+        distinct = encoded.chunk(0).dictionary
+        order = pc.sort_indices(distinct)
+        ranks = np.empty(len(distinct), dtype="<i4")
+        ranks[order.to_numpy()] = np.arange(len(distinct), dtype="<i4")
+        yield make_batch(NUMBERED, slot=[slot], total=[len(distinct)])
+        for row, chunk in zip(rows, encoded.chunks, strict=True):
+            yield make_batch(
+                NUMBERED,
+                slot=[slot],
+                share=[row["share"].as_py()],
+                block=[row["block"].as_py()],
+                kind=[int(slot >= first_topic_slot)],
+                codes=[row["codes"].as_buffer()],
+                ranks=[ranks[chunk.indices.to_numpy()]],
+            )
+        yield from slice_names(slot, distinct.take(order))
 
 
-def _rank_part(held: Sequence[pa.RecordBatch], first_topic_slot: int) -> Iterator[pa.RecordBatch]:
-    slot = held[0].column("slot")[0].as_py()
-    slices = [unpack_names(row.column("names")[0].as_buffer()).cast(pa.large_string()) for row in held]
-    encoded = pa.chunked_array(slices).dictionary_encode()
-    distinct = encoded.chunk(0).dictionary
-    order = pc.sort_indices(distinct)
-    ranks = np.empty(len(distinct), dtype="<i4")
-    ranks[order.to_numpy()] = np.arange(len(distinct), dtype="<i4")
-    yield make_batch(NUMBERED, slot=[slot], total=[len(distinct)])
-    for row, chunk in zip(held, encoded.chunks, strict=True):
-        yield make_batch(
-            NUMBERED,
-            slot=[slot],
-            share=row.column("share").to_pylist(),
-            block=row.column("block").to_pylist(),
-            kind=[int(slot >= first_topic_slot)],
-            codes=[row.column("codes")[0].as_buffer()],
-            ranks=[ranks[chunk.indices.to_numpy()]],
-        )
-    yield from slice_names(slot, distinct.take(order))
+def large_names(rows: Sequence[Mapping[str, Any]]) -> pa.ChunkedArray:
+    """Return the names of rows, a chunk for each: together they may have more than 2 GB."""
+    pieces = [cell_names(row["names"]).cast(pa.large_string()) for row in rows]
+    return pa.chunked_array(pieces, pa.large_string())
+
+
+def joined_names(rows: Sequence[Mapping[str, Any]]) -> pa.ChunkedArray:
+    """Return all names of a part, in order, from those of its rows that have slices of them."""
+    return large_names(
+        sorted((row for row in rows if row["names"].is_valid), key=lambda row: row["first"].as_py())
+    )
+
+
+def ids_by_slot(
+    offsets: NDArray[np.int64], topic_slot: int, kind: int, ids: NDArray[Any]
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Yield the parts of names that have some ids of nodes (kind 0) or topics, and which ids each has."""
+    # Parts without names begin where the next one does.
+    begin, firsts = (topic_slot, offsets[topic_slot:]) if kind else (0, offsets[:topic_slot])
+    slot_of = np.searchsorted(firsts, ids, side="right") - 1 + begin
+    for slot in np.unique(slot_of).tolist():
+        yield slot, slot_of == slot
+
+
+def equal_ranges(ordered: NDArray[Any]) -> Iterator[tuple[int, slice]]:
+    """Yield each value of an array in order, and where it is.
+
+    >>> list(equal_ranges(np.array([3, 3, 7])))
+    [(3, slice(0, 2, None)), (7, slice(2, 3, None))]
+    """
+    values, begins = np.unique(ordered, return_index=True)
+    yield from zip(
+        values.tolist(), map(slice, begins.tolist(), [*begins.tolist()[1:], len(ordered)]), strict=True
+    )
 
 
 def slice_names(slot: int, names: pa.Array) -> Iterator[pa.RecordBatch]:

@@ -13,7 +13,7 @@ import numpy as np
 from meshwright.errors import FormatError, InputError
 from meshwright.formatting import counted, percentage
 from meshwright.interest import Interest
-from meshwright.pipeline.dataflow import make_batch
+from meshwright.pipeline.dataflow import cell_array, each_row, make_batch
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
 from meshwright.pipeline.session.jobs import spark_errors
 
@@ -177,7 +177,7 @@ def profile(source: Subscriptions | Any, *, seed: int = 0) -> Profile:
     sizes, popularity = (_distribution(seen.histograms[kind], given.counts[kind]) for kind in KINDS)
     given.check(int(sizes.values @ sizes.counts))
     hottest = sorted(seen.hot, key=lambda each: (-each[1], each[0]))[:HOT_TOPICS]
-    names = given.topic_names(np.array([topic for topic, _ in hottest], dtype=np.int32))
+    names = given.name_topics([topic for topic, _ in hottest])
     hot = [(name, count) for name, (_, count) in zip(names, hottest, strict=True)]
     related, shared = _overlap(sampled, np.searchsorted(drawn, seen.nodes), seen.topics)
     return Profile(nodes, topics, given.count, sizes, popularity, hot, related, shared)
@@ -266,14 +266,13 @@ def _sent(sums: dict[int, Ids], parts: int) -> Iterator[pa.RecordBatch]:
 def sum_counts(slots: tuple[int, int], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Add up the counts of each range of ids; yield how many have each count, and the hottest topics."""
     sums: dict[int, NDArray[np.int64]] = {}
-    for batch in batches:
-        for slot, cell in zip(batch.column("slot").to_pylist(), batch.column("numbers"), strict=True):
-            numbers = np.frombuffer(cell.as_buffer(), "<i4").reshape(2, -1)
-            if slot == sum(slots):
-                yield make_batch(SUMMED, what=["picked"], numbers=[numbers.astype("<i8")])
-                continue
-            total = sums.setdefault(slot, np.zeros(IDS_IN_A_SLOT, dtype=np.int64))
-            total[numbers[0]] += numbers[1]  # the ids of one cell are distinct
+    for row in each_row(batches):
+        slot, numbers = row["slot"].as_py(), cell_array(row["numbers"], "<i4").reshape(2, -1)
+        if slot == sum(slots):
+            yield make_batch(SUMMED, what=["picked"], numbers=[numbers.astype("<i8")])
+            continue
+        total = sums.setdefault(slot, np.zeros(IDS_IN_A_SLOT, dtype=np.int64))
+        total[numbers[0]] += numbers[1]  # the ids of one cell are distinct
     for slot, total in sums.items():
         values, counts = np.unique(total[total > 0], return_counts=True)
         kind = KINDS[int(slot >= slots[0])]

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,17 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError
-from meshwright.pipeline.dataflow import Flow, make_batch
-from meshwright.pipeline.dataset.blocks import unpack_names
-from meshwright.pipeline.dataset.name_ranks import NUMBERED, Numbered, count_parts, slice_names
-from meshwright.pipeline.readers.rows import NO_SEQUENCE
+from meshwright.pipeline.dataflow import Flow, cell_array, each_row, make_batch, rows_by
+from meshwright.pipeline.dataset.blocks import STAMPS, join_stamps
+from meshwright.pipeline.dataset.name_ranks import (
+    NUMBERED,
+    Numbered,
+    count_parts,
+    equal_ranges,
+    ids_by_slot,
+    joined_names,
+    slice_names,
+)
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
@@ -30,7 +37,6 @@ if TYPE_CHECKING:
 
 ROWS_IN_A_PART = 1 << 20
 """One task sorts about this many rows."""
-STAMPS = {"times": "<f8", "sequences": "<i8", "leaves": "i1"}
 PART = "part int, share long, chunk long, keys binary, times binary, sequences binary, leaves binary"
 PIECE = "part int, standing long, given long, kept long, sizes binary, topics binary"
 USED = "slot int, share long, kind int, codes binary"
@@ -86,25 +92,6 @@ def relate(
     return Relation(names, pieces, kept, given, standing, parts)
 
 
-def rows_by(batches: Batches, column: str) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows that have the same value in a column, which are next to each other."""
-    held: list[dict[str, Any]] = []
-    for batch in batches:
-        for row in range(batch.num_rows):
-            one = {name: batch.column(name)[row] for name in batch.schema.names}
-            if held and held[0][column] != one[column]:
-                yield held
-                held = []
-            held.append(one)
-    if held:
-        yield held
-
-
-def cell_array(cell: Any, kind: str) -> NDArray[Any]:
-    """Return the numbers in a binary cell."""
-    return np.frombuffer(cell.as_buffer(), kind)
-
-
 def number_blocks(
     offsets: NDArray[np.int64], width: int, folds: bool, batches: Batches
 ) -> Iterator[pa.RecordBatch]:
@@ -144,25 +131,27 @@ def _split(
     stamps = {name: block[name] for name in STAMPS if folds and block[name].is_valid}
     order = np.argsort(part_of, kind="stable") if folds else np.argsort(keys)
     keys, part_of = keys[order], part_of[order]
-    columns = {name: cell_array(cell, STAMPS[name])[order] for name, cell in stamps.items()}
-    parts, begins = np.unique(part_of, return_index=True)
-    for part, begin, end in zip(parts.tolist(), begins, np.append(begins, len(keys))[1:], strict=True):
+    columns = {name: cell_array(cell, STAMPS[name][0])[order] for name, cell in stamps.items()}
+    for part, chosen in equal_ranges(part_of):
         yield make_batch(
             PART,
             part=[part],
             share=[block["share"].as_py()],
             chunk=[block["chunk"].as_py()],
-            keys=[keys[begin:end].astype("<i8", copy=False)],
-            **{name: [values[begin:end]] for name, values in columns.items()},
+            keys=[keys[chosen].astype("<i8", copy=False)],
+            **{name: [values[chosen]] for name, values in columns.items()},
         )
 
 
 def merge_parts(as_of: float | None, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Merge the rows of each part into one piece."""
     for rows in rows_by(batches, "part"):
-        keys = np.concatenate([cell_array(row["keys"], "<i8") for row in rows])
-        given = len(keys)
-        stamps = {name: _join_stamps(rows, name) for name in STAMPS}
+        given_keys = [cell_array(row["keys"], "<i8") for row in rows]
+        keys = np.concatenate(given_keys)
+        stamps = {}
+        for name, (kind, _) in STAMPS.items():
+            given = [cell_array(row[name], kind) if row[name].is_valid else None for row in rows]
+            stamps[name] = join_stamps(name, given, list(map(len, given_keys)))
         standing = fold_events(keys, **stamps, as_of=as_of)
         kept = np.sort(standing)
         kept = kept[np.diff(kept, prepend=-1) > 0]
@@ -172,27 +161,11 @@ def merge_parts(as_of: float | None, batches: Batches) -> Iterator[pa.RecordBatc
             PIECE,
             part=[rows[0]["part"].as_py()],
             standing=[len(standing)],
-            given=[given],
+            given=[len(keys)],
             kept=[len(kept)],
             sizes=[np.stack((found, sizes)).astype("<i4")],
             topics=[topics],
         )
-
-
-def _join_stamps(rows: Sequence[Mapping[str, Any]], name: str) -> NDArray[Any] | None:
-    """Return times, sequences or operations of all rows; None if no row has any."""
-    if not any(row[name].is_valid for row in rows):
-        return None
-    default = {"times": np.nan, "sequences": NO_SEQUENCE, "leaves": -1}[name]
-    sizes = [len(cell_array(row["keys"], "<i8")) for row in rows]
-    return np.concatenate(
-        [
-            cell_array(row[name], STAMPS[name])
-            if row[name].is_valid
-            else np.full(size, default, STAMPS[name])
-            for row, size in zip(rows, sizes, strict=True)
-        ]
-    )
 
 
 def fold_events(
@@ -259,18 +232,13 @@ def _with_share(batches: Batches) -> Batches:
 
 def find_used(offsets: NDArray[np.int64], topic_slot: int, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yield the ids that the rows of each piece have, by the part of names that they belong to."""
-    ranges = (offsets[:topic_slot], offsets[topic_slot:])
-    for batch in batches:
-        for row in range(batch.num_rows):
-            part = batch.column("part")[row].as_py()
-            nodes = cell_array(batch.column("sizes")[row], "<i4").reshape(2, -1)[0]
-            topics = np.unique(cell_array(batch.column("topics")[row], "<i4"))
-            for kind, ids in enumerate((nodes, topics)):
-                # Parts without names begin where the next one does.
-                slot_of = np.searchsorted(ranges[kind], ids, side="right") - 1 + (topic_slot if kind else 0)
-                for slot in np.unique(slot_of).tolist():
-                    chosen = ids[slot_of == slot].astype("<i4")
-                    yield make_batch(USED, slot=[slot], share=[part], kind=[kind], codes=[chosen])
+    for row in each_row(batches):
+        nodes = cell_array(row["sizes"], "<i4").reshape(2, -1)[0]
+        topics = np.unique(cell_array(row["topics"], "<i4"))
+        for kind, ids in enumerate((nodes, topics)):
+            for slot, chosen in ids_by_slot(offsets, topic_slot, kind, ids):
+                codes = ids[chosen].astype("<i4")
+                yield make_batch(USED, slot=[slot], share=[row["part"].as_py()], kind=[kind], codes=[codes])
 
 
 def rank_used(offsets: NDArray[np.int64], batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -281,9 +249,7 @@ def rank_used(offsets: NDArray[np.int64], batches: Batches) -> Iterator[pa.Recor
         asked = [row for row in rows if row["codes"].is_valid]
         ids = [cell_array(row["codes"], "<i4") for row in asked]
         used = np.unique(np.concatenate(ids)) if ids else np.zeros(0, dtype=np.int32)
-        slices = sorted((row for row in rows if row["names"].is_valid), key=lambda row: row["first"].as_py())
-        pieces = [unpack_names(row["names"].as_buffer()).cast(pa.large_string()) for row in slices]
-        every = pa.chunked_array(pieces, pa.large_string())
+        every = joined_names(rows)
         yield make_batch(NUMBERED, slot=[slot], total=[len(used)])
         for row, of_row in zip(asked, ids, strict=True):
             yield make_batch(

@@ -18,7 +18,15 @@ from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, read_record
 from meshwright.files.urls import files_in, inside, local_copy, local_path
 from meshwright.interest import Interest, unchecked_interest
-from meshwright.pipeline.dataflow import Flow, make_batch, numbers, send
+from meshwright.pipeline.dataflow import (
+    Flow,
+    cell_array,
+    each_number,
+    each_row,
+    make_batch,
+    numbers,
+    send,
+)
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.datasets import DatasetHeader
 from meshwright.store.interest_files import load_interest
@@ -80,13 +88,11 @@ class Subscriptions:
             return load_interest(self.folder)  # one process made it, so it fits into one
         with local_copy(self.folder) as here:
             columns = [read_parts(here / kind, NAMES).column("name") for kind in ("nodes", "topics")]
-        found = dict(zip(("nodes", "topics"), map(len, columns), strict=True))
-        if any(self.counts[kind] != count for kind, count in found.items()):
-            raise damaged(Path(inside(self.folder, DATASET.file)), f"it does not state {found} as its counts")
+        self._check_counts(dict(zip(("nodes", "topics"), map(len, columns), strict=True)))
         nothing = np.zeros(0, dtype=np.int32)
         node_names, topic_names = map(join_text, columns)
         made = unchecked_interest(
-            node_names, topic_names, np.zeros(found["nodes"] + 1, dtype=np.int64), nothing
+            node_names, topic_names, np.zeros(len(node_names) + 1, dtype=np.int64), nothing
         )
         # The cached properties must be those of the subscriptions that are left out here.
         made.__dict__["fingerprint"] = str(self.fingerprint)
@@ -101,19 +107,14 @@ class Subscriptions:
         FormatError
             If they do not, or cannot be read.
         """
-        if self.folder is None:
-            return
-        found = {kind: _count_rows(inside(self.folder, kind)) for kind in ("nodes", "topics")}
-        if any(self.counts[kind] != count for kind, count in found.items()):
-            raise damaged(Path(inside(self.folder, DATASET.file)), f"it does not state {found} as its counts")
+        if self.folder is not None:
+            kinds = ("nodes", "topics")
+            self._check_counts({kind: count_rows(inside(str(self.folder), kind)) for kind in kinds})
 
-    def topic_names(self, topics: Ids) -> list[str]:
-        """Return the names of a few topics, without reading those of the others."""
-        if self.interest is not None:
-            found: list[str] = self.interest.topic_names.take(pa.array(topics)).to_pylist()
-            return found
-        assert self.folder is not None
-        return read_few_names(inside(self.folder, "topics"), topics)
+    def _check_counts(self, found: Mapping[str, int]) -> None:
+        if any(self.counts[kind] != count for kind, count in found.items()):
+            where = Path(inside(str(self.folder), DATASET.file))
+            raise damaged(where, f"it does not state {found} as its counts")
 
     def groups(self) -> Flow:
         """Return the subscriptions as groups of pairs, in order."""
@@ -130,16 +131,19 @@ class Subscriptions:
         return self.groups().map(partial(pack_groups, shards), SHARD)
 
     def name_topics(self, topics: Sequence[int]) -> list[str]:
-        """Return the names of a few topics."""
-        return self.topic_names(np.array(topics, dtype=np.int32))
+        """Return the names of a few topics, without reading those of the others."""
+        return self._few_names("topics", topics)
 
     def name_nodes(self, nodes: Sequence[int]) -> list[str]:
         """Return the names of a few nodes, without reading those of the others."""
-        if self.interest is not None:
-            found: list[str] = self.interest.node_names.take(pa.array(nodes, pa.int64())).to_pylist()
-            return found
-        assert self.folder is not None
-        return read_few_names(inside(self.folder, "nodes"), np.array(nodes, dtype=np.int32))
+        return self._few_names("nodes", nodes)
+
+    def _few_names(self, kind: str, ids: Sequence[int]) -> list[str]:
+        if self.interest is None:
+            return read_few_names(inside(str(self.folder), kind), np.array(ids, dtype=np.int32))
+        names = self.interest.node_names if kind == "nodes" else self.interest.topic_names
+        found: list[str] = names.take(pa.array(ids, pa.int64())).to_pylist()
+        return found
 
     def check(self, found: int) -> None:
         """Check that the number of subscriptions is the stated one.
@@ -257,7 +261,7 @@ def row_groups(folder: str) -> list[tuple[str, int]]:
     return found
 
 
-def _count_rows(folder: str) -> int:
+def count_rows(folder: str) -> int:
     """Return the rows of all Parquet files in a folder, from their metadata."""
     count = 0
     for file in files_in(folder, ".parquet"):
@@ -271,23 +275,20 @@ def read_groups(pieces: Sequence[tuple[str, int]], batches: Batches) -> Iterator
 
     Reading them with Spark would convert all values from columns to rows and back.
     """
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            file, group = pieces[number]
-            with open_parquet(file) as parquet:
-                table = parquet.read_row_group(group, columns=["node", "topic"])
-            columns = (table.column(name).to_numpy().astype("<i4", copy=False) for name in ("node", "topic"))
-            yield make_batch(
-                GROUP, **{name: [ids] for name, ids in zip(("nodes", "topics"), columns, strict=True)}
-            )
+    for number in each_number(batches):
+        file, group = pieces[number]
+        with open_parquet(file) as parquet:
+            table = parquet.read_row_group(group, columns=["node", "topic"])
+        nodes, topics = (
+            table.column(name).to_numpy().astype("<i4", copy=False) for name in ("node", "topic")
+        )
+        yield make_batch(GROUP, nodes=[nodes], topics=[topics])
 
 
 def group_arrays(batches: Batches) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
     """Yield the nodes and topics of each group."""
-    for batch in batches:
-        for group in zip(batch.column("nodes"), batch.column("topics"), strict=True):
-            node, topic = (np.frombuffer(ids.as_buffer(), "<i4") for ids in group)
-            yield node, topic
+    for row in each_row(batches):
+        yield cell_array(row["nodes"], "<i4"), cell_array(row["topics"], "<i4")
 
 
 def pack_groups(shards: int, batches: Batches) -> Iterator[pa.RecordBatch]:

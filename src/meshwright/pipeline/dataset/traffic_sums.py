@@ -20,16 +20,29 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import from_numpy
-from meshwright.errors import InputError, OutputError
+from meshwright.errors import InputError
 from meshwright.fingerprint import NAMES_IN_A_PART, name_buffers, nodes_in_a_part
-from meshwright.pipeline.dataflow import Flow, make_batch
-from meshwright.pipeline.dataset.blocks import pack_names, unpack, unpack_names
-from meshwright.pipeline.dataset.name_ranks import name_slices
-from meshwright.pipeline.dataset.relation import cell_array, key_blocks, rows_by
-from meshwright.pipeline.dataset.write import PIECES as RECORDS
-from meshwright.pipeline.dataset.write import RECORDS_IN_A_PART, Aside, Target, cut_records, id_ranges
+from meshwright.pipeline.dataflow import Flow, cell_array, each_row, make_batch, rows_by
+from meshwright.pipeline.dataset.blocks import cell_names, pack_names, unpack
+from meshwright.pipeline.dataset.name_ranks import (
+    equal_ranges,
+    ids_by_slot,
+    joined_names,
+    large_names,
+    name_slices,
+)
+from meshwright.pipeline.dataset.relation import key_blocks
+from meshwright.pipeline.dataset.write import (
+    RECORDS_IN_A_PART,
+    Aside,
+    Target,
+    add_records,
+    check_written,
+    id_ranges,
+    list_targets,
+)
 from meshwright.pipeline.readers.rows import NO_SEQUENCE
-from meshwright.store.dataset_parts import BYTES_AT_ONCE, has_part, new_part
+from meshwright.store.dataset_parts import BYTES_AT_ONCE, new_part
 from meshwright.store.tables import ROWS_AT_ONCE
 from meshwright.store.traffic import CHANNELS, RATES, TABLES
 
@@ -111,12 +124,10 @@ def sum_blocks(offsets: NDArray[np.int64], width: int, batches: Batches) -> Iter
             stated = cell_array(block["sequences"], "<i8")
             sizes = np.where(stated == NO_SEQUENCE, 0, stated)
         found, sums = add_up(keys, [np.ones(len(keys), dtype=np.int64), sizes])
-        part_of = (found >> 32) // width
-        parts, begins = np.unique(part_of, return_index=True)
-        for part, begin, end in zip(parts.tolist(), begins, np.append(begins, len(found))[1:], strict=True):
-            columns = {name: [values[begin:end]] for name, values in zip(COUNTS, sums, strict=True)}
+        for part, chosen in equal_ranges((found >> 32) // width):
+            columns = {name: [values[chosen]] for name, values in zip(COUNTS, sums, strict=True)}
             given = int(columns["messages"][0].sum())
-            yield make_batch(SUMS, part=[part], keys=[found[begin:end]], given=[given], **columns)
+            yield make_batch(SUMS, part=[part], keys=[found[chosen]], given=[given], **columns)
 
 
 def add_parts(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -140,7 +151,7 @@ def write_sums(place: str, sums: Sums, blocks: Flow, aside: Aside, seconds: floa
         parts["quarantine"] = -(-aside.records // RECORDS_IN_A_PART)
     for kind in parts:
         (Path(place) / kind).mkdir()
-    targets = [Target(kind, number) for kind, many in parts.items() for number in range(many)]
+    targets, firsts = list_targets(parts)
     asked = sums.flow.map(partial(ask_names, names.offsets, names.slots["topics"]), ASKED)
     named = names.flow.select("slot", "first", "names", having="names")
     answers = (
@@ -149,11 +160,7 @@ def write_sums(place: str, sums: Sums, blocks: Flow, aside: Aside, seconds: floa
         .map(partial(answer_names, names.offsets, names.slots["topics"], sums.parts), PIECES)
     )
     pieces = sums.flow.map(_as_pieces, PIECES).union(answers)
-    if aside.records:
-        bad = blocks.select("share", "chunk", "aside", having="aside")
-        first = targets.index(Target("quarantine", 0))
-        cut = bad.map(partial(cut_records, first, aside), RECORDS)
-        pieces = pieces.union(cut.select("target", "first", "records"))
+    pieces = add_records(pieces, blocks, aside, firsts.get("quarantine", 0))
     written = pieces.exchange(len(targets), "target", "first").map(
         partial(write_files, place, targets, seconds), WRITTEN
     )
@@ -161,45 +168,27 @@ def write_sums(place: str, sums: Sums, blocks: Flow, aside: Aside, seconds: floa
     for row in written.collect():
         rows[targets[row.target].kind] += row.rows
     expected = {"rates": sums.rows, "channels": names.counts["topics"], "quarantine": aside.records}
-    wrong = {kind: count for kind, count in rows.items() if count != expected[kind]}
-    if wrong:
-        raise AssertionError(
-            f"{wrong} rows were written, not {expected}: this is a bug in Meshwright, please report it"
-        )
-    unseen = [f"{kind}/{number}" for kind, number in targets if not has_part(place, kind, number)]
-    if unseen:
-        raise OutputError(
-            f"workers wrote {len(unseen)} files to {place} that this machine does not see: choose a folder "
-            "that the driver and every worker share"
-        )
+    check_written(place, targets, rows, expected)
 
 
 def _as_pieces(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Send the sums of each part to its file."""
-    for rows in rows_by(batches, "part"):
-        for row in rows:
-            columns = {name: [cell_array(row[name], "<i8")] for name in ("keys", *COUNTS)}
-            yield make_batch(PIECES, target=[row["part"].as_py()], first=[-1], **columns)
+    for row in each_row(batches):
+        columns = {name: [cell_array(row[name], "<i8")] for name in ("keys", *COUNTS)}
+        yield make_batch(PIECES, target=[row["part"].as_py()], first=[-1], **columns)
 
 
 def ask_names(offsets: NDArray[np.int64], topic_slot: int, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Ask for the names of the publishers and channels of each part; say what the part adds to channels."""
-    ranges = (offsets[:topic_slot], offsets[topic_slot:])
-    for rows in rows_by(batches, "part"):
-        for row in rows:
-            part = row["part"].as_py()
-            keys, *counts = (cell_array(row[name], "<i8") for name in ("keys", *COUNTS))
-            channels, sums = add_up(keys & 0xFFFFFFFF, [np.ones(len(keys), dtype=np.int64), *counts])
-            for kind, ids in enumerate((np.unique(keys >> 32), channels)):
-                # Parts without names begin where the next one does.
-                slot_of = np.searchsorted(ranges[kind], ids, side="right") - 1 + (topic_slot if kind else 0)
-                for slot in np.unique(slot_of).tolist():
-                    chosen = slot_of == slot
-                    more = zip(("publishers", *COUNTS), sums, strict=True) if kind else ()
-                    columns = {name: [values[chosen]] for name, values in more}
-                    yield make_batch(
-                        ASKED, slot=[slot], part=[part], kind=[kind], ids=[ids[chosen]], **columns
-                    )
+    for row in each_row(batches):
+        part = row["part"].as_py()
+        keys, *counts = (cell_array(row[name], "<i8") for name in ("keys", *COUNTS))
+        channels, sums = add_up(keys & 0xFFFFFFFF, [np.ones(len(keys), dtype=np.int64), *counts])
+        for kind, ids in enumerate((np.unique(keys >> 32), channels)):
+            for slot, chosen in ids_by_slot(offsets, topic_slot, kind, ids):
+                more = zip(("publishers", *COUNTS), sums, strict=True) if kind else ()
+                columns = {name: [values[chosen]] for name, values in more}
+                yield make_batch(ASKED, slot=[slot], part=[part], kind=[kind], ids=[ids[chosen]], **columns)
 
 
 def answer_names(
@@ -209,9 +198,7 @@ def answer_names(
     for rows in rows_by(batches, "slot"):
         slot = rows[0]["slot"].as_py()
         offset = int(offsets[slot])
-        slices = sorted((row for row in rows if row["names"].is_valid), key=lambda row: row["first"].as_py())
-        pieces = [unpack_names(row["names"].as_buffer()).cast(pa.large_string()) for row in slices]
-        names = pa.chunked_array(pieces, pa.large_string())
+        names = joined_names(rows)
         asked = [row for row in rows if row["ids"].is_valid]
         for row in asked:
             ids = cell_array(row["ids"], "<i8")
@@ -278,7 +265,7 @@ def _figures(row: Mapping[str, Any], seconds: float) -> list[pa.Array]:
 
 
 def _channel_table(row: Mapping[str, Any], seconds: float) -> pa.Table:
-    names = unpack_names(row["names"].as_buffer())
+    names = cell_names(row["names"])
     publishers = from_numpy(cell_array(row["publishers"], "<i8"))
     return pa.table([names, publishers, *_figures(row, seconds)], schema=CHANNELS)
 
@@ -291,9 +278,7 @@ def rate_tables(rows: Sequence[Mapping[str, Any]], seconds: float) -> Iterator[p
     for kind, ids in enumerate((keys >> 32, keys & 0xFFFFFFFF)):
         answers = [row for row in rows if row["kind"].as_py() == kind]
         known = np.concatenate([cell_array(row["ids"], "<i8") for row in answers])
-        names = pa.chunked_array(
-            [unpack_names(row["names"].as_buffer()).cast(pa.large_string()) for row in answers]
-        ).combine_chunks()
+        names = large_names(answers).combine_chunks()
         order = np.argsort(known)
         places = order[np.searchsorted(known[order], ids)]
         sizes += np.diff(name_buffers(names)[0])[places]

@@ -13,8 +13,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import pyarrow as pa
+
+from meshwright.pipeline.dataflow import arrow_schema
+
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from meshwright.pipeline.dataflow import Batches
@@ -190,17 +193,16 @@ def apply_to_nodes(number: int, horizon: float | None, batches: Batches) -> Iter
 
     A row of a state says after which batch it was the state; a row of this batch does not.
     """
-    import pyarrow as pa
-
+    schema = arrow_schema(RESULT)
     every = (row for batch in batches for row in batch.to_pylist())
     made: list[dict[str, Any]] = []
     for name, of_node in groupby(every, key=itemgetter("node")):
         made += _apply_to_node(number, horizon, name, list(of_node))
         if len(made) >= ROWS_AT_ONCE:
-            yield pa.RecordBatch.from_pylist(made, schema=_schema())
+            yield pa.RecordBatch.from_pylist(made, schema=schema)
             made = []
     if made:
-        yield pa.RecordBatch.from_pylist(made, schema=_schema())
+        yield pa.RecordBatch.from_pylist(made, schema=schema)
 
 
 def _apply_to_node(
@@ -236,17 +238,3 @@ def _stamp(row: dict[str, Any]) -> Stamp:
     """Return what orders a row: time, sequence, and where it stands, as `ingest` orders rows."""
     found = (row[name] for name in STAMP)
     return tuple(first if value is None else value for value, first in zip(found, FIRST, strict=True))
-
-
-def _schema() -> pa.Schema:
-    import pyarrow as pa
-
-    kinds = {
-        "string": pa.string(),
-        "double": pa.float64(),
-        "long": pa.int64(),
-        "boolean": pa.bool_(),
-        "int": pa.int32(),
-        "array<string>": pa.list_(pa.string()),
-    }
-    return pa.schema([(name, kinds[kind]) for name, kind in (field.split() for field in RESULT.split(", "))])

@@ -21,7 +21,7 @@ from meshwright.files.places import (
     write_text,
 )
 from meshwright.files.urls import files_in, inside, local_path, names_in
-from meshwright.pipeline.dataflow import arrow_schema
+from meshwright.pipeline.dataflow import arrow_schema, each_number
 from meshwright.pipeline.follow.events import FIRST, STAMP, STATE
 from meshwright.pipeline.readers.sources import SourceFile, list_files
 from meshwright.pipeline.session.jobs import tasks_at_once
@@ -232,14 +232,13 @@ def read_frame(spark: SparkSession, files: Sequence[str], columns: str) -> DataF
 def read_shares(shares: Sequence[Sequence[str]], columns: str, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read the Parquet files of the shares with the given numbers, on an executor."""
     schema = arrow_schema(columns)
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            for file in shares[number]:
-                with open_parquet(file) as parquet:
-                    for group in range(parquet.num_row_groups):
-                        table = parquet.read_row_group(group, columns=schema.names).select(schema.names)
-                        # Files may differ in what they state of nulls.
-                        yield from table.cast(schema).to_batches()
+    for number in each_number(batches):
+        for file in shares[number]:
+            with open_parquet(file) as parquet:
+                for group in range(parquet.num_row_groups):
+                    table = parquet.read_row_group(group, columns=schema.names).select(schema.names)
+                    # Files may differ in what they state of nulls.
+                    yield from table.cast(schema).to_batches()
 
 
 FILES_IN_A_TASK = 16

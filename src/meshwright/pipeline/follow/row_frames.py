@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.pipeline.dataflow import arrow_schema
+from meshwright.pipeline.dataflow import arrow_schema, each_number
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Rows
 from meshwright.pipeline.readers.shares import cut_shares, read_share
@@ -54,13 +54,12 @@ def read_rows(spark: SparkSession, files: Sequence[SourceFile], reading: Reading
 
 def _read(cut: Sequence[Sequence[Stretch]], reading: Reading, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read the shares with the given numbers, on an executor."""
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            for rows in read_share(cut[number], reading, {}):
-                if len(rows.node):
-                    yield _good(rows)
-                if rows.bad.places:
-                    yield _bad(rows)
+    for number in each_number(batches):
+        for rows in read_share(cut[number], reading, {}):
+            if len(rows.node):
+                yield _good(rows)
+            if rows.bad.places:
+                yield _bad(rows)
 
 
 def _good(rows: Rows) -> pa.RecordBatch:

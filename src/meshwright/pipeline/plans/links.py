@@ -17,10 +17,9 @@ from meshwright.arrow import to_numpy
 from meshwright.errors import first_five
 from meshwright.files.header import damaged
 from meshwright.files.urls import inside, local_path
-from meshwright.pipeline.dataflow import Flow, make_batch, numbers, send
+from meshwright.pipeline.dataflow import Flow, cell_array, make_batch, numbers, rows_by, send
 from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_names
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
-from meshwright.pipeline.dataset.relation import cell_array, rows_by
 from meshwright.pipeline.session.jobs import tasks_at_once
 from meshwright.store.plan_parts import EDGES, EDGES_FILE
 from meshwright.store.tables import open_parquet

@@ -19,8 +19,7 @@ from meshwright.errors import first_five
 from meshwright.files.header import damaged
 from meshwright.measure.adjacency import Degrees
 from meshwright.measure.connectivity import Components, WeakTopics
-from meshwright.pipeline.dataflow import make_batch
-from meshwright.pipeline.dataset.relation import cell_array, rows_by
+from meshwright.pipeline.dataflow import cell_array, make_batch, rows_by
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.pipeline.dataset.write import id_ranges
 from meshwright.pipeline.plans.links import Links, count_degrees, read_links, send_links

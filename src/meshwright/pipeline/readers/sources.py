@@ -31,6 +31,7 @@ from meshwright.files.urls import (
     two_slashes,
     why_unreachable,
 )
+from meshwright.pipeline.dataflow import make_batch
 from meshwright.pipeline.session.jobs import spark_errors
 
 if TYPE_CHECKING:
@@ -114,11 +115,7 @@ def _list_on_service(
     for _ in batches:
         found = sorted(set(_find_all(sources, literal)))
         columns = {name: [getattr(file, name) for file in found] for name in ("path", "size", "modified")}
-        yield pa.RecordBatch.from_pydict(columns, schema=_schema())
-
-
-def _schema() -> pa.Schema:
-    return pa.schema({"path": pa.string(), "size": pa.int64(), "modified": pa.string()})
+        yield make_batch(LISTED, **columns)
 
 
 def _find_all(sources: Sequence[str], literal: bool) -> Iterator[SourceFile]:
