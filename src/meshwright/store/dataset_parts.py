@@ -23,7 +23,7 @@ from meshwright.files.header import DATASET
 from meshwright.files.remote import reaching, replaced_folder
 from meshwright.files.urls import file_system, local_path
 from meshwright.fingerprint import PartDigest, name_buffers
-from meshwright.store.tables import ROWS_AT_ONCE
+from meshwright.store.tables import ROWS_AT_ONCE, table_schema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,10 +36,8 @@ BYTES_AT_ONCE = 1 << 25
 """A row group of names or records ends at the first step at which it has this many bytes."""
 
 
-SUBSCRIPTIONS = pa.schema(
-    [pa.field("node", pa.int32(), nullable=False), pa.field("topic", pa.int32(), nullable=False)]
-)
-NAMES = pa.schema([pa.field("id", pa.int32(), nullable=False), pa.field("name", pa.string(), nullable=False)])
+SUBSCRIPTIONS = table_schema(node=pa.int32(), topic=pa.int32())
+NAMES = table_schema(id=pa.int32(), name=pa.string())
 QUARANTINE = pa.schema(
     {"source": pa.string(), "line": pa.int64(), "record": pa.string(), "reason": pa.string()}
 )

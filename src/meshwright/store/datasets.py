@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from meshwright.arrow import join_text, to_numpy
 from meshwright.errors import InputError
@@ -22,9 +23,6 @@ from meshwright.names import TopicKind, guess_topic_kind
 from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS, manifest, new_dataset, new_part
 from meshwright.store.tables import first_line, read_parts
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class DatasetCounts(Struct):

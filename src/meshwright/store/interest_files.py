@@ -19,7 +19,7 @@ from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.urls import local_copy
 from meshwright.formatting import counted
 from meshwright.interest import Interest
-from meshwright.names import MQTT, check_topic_kind, guess_topic_kind
+from meshwright.names import MQTT, TopicKind, check_topic_kind, guess_topic_kind
 from meshwright.store.datasets import read_dataset, read_topic_kind
 from meshwright.store.row_files import (
     DELIMITERS,
@@ -40,8 +40,6 @@ from meshwright.store.row_files import (
 
 if TYPE_CHECKING:
     from typing import TypeAlias
-
-    from meshwright.names import TopicKind
 
     Reader: TypeAlias = Callable[[Path, "Columns"], pa.Table]
 

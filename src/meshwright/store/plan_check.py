@@ -14,7 +14,7 @@ from meshwright.files.header import MISSING, PLAN, changed_tables, damaged
 from meshwright.files.urls import inside
 from meshwright.names import MQTT
 from meshwright.store.plan_parts import DEGREE_PRICES, DEGREE_PRICES_FILE, PRICES, PRICES_FILE
-from meshwright.store.plans import holder_table, read_groups, read_plan
+from meshwright.store.plans import StoredPlan, holder_table, read_groups, read_plan
 from meshwright.store.tables import read_table
 from meshwright.store.trees import read_trees
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
     from meshwright.progress import Progress
-    from meshwright.store.plans import StoredPlan
     from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport
 
 

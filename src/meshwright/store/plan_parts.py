@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, to_numpy
-from meshwright.store.tables import write_table
+from meshwright.store.tables import table_schema, write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,40 +23,18 @@ if TYPE_CHECKING:
     from meshwright.overlay import Overlay
 
 EDGES_FILE = "edges.parquet"
-EDGES = pa.schema(
-    [
-        pa.field("rank", pa.int32(), nullable=False),
-        pa.field("u", pa.string(), nullable=False),
-        pa.field("v", pa.string(), nullable=False),
-        pa.field("contribution", pa.int32(), nullable=False),
-    ]
-)
+EDGES = table_schema(rank=pa.int32(), u=pa.string(), v=pa.string(), contribution=pa.int32())
 PRICES_FILE = "prices.parquet"
-PRICES = pa.schema(
-    [
-        pa.field("node", pa.string(), nullable=False),
-        pa.field("topic", pa.string(), nullable=False),
-        pa.field("price", pa.int64(), nullable=False),
-    ]
-)
+PRICES = table_schema(node=pa.string(), topic=pa.string(), price=pa.int64())
 DEGREE_PRICES_FILE = "degree_prices.parquet"
-DEGREE_PRICES = pa.schema(
-    [
-        pa.field("node", pa.string(), nullable=False),
-        pa.field("topic", pa.string()),
-        pa.field("at_degree", pa.int64(), nullable=False),
-        pa.field("lowest_degree", pa.int64(), nullable=False),
-    ]
+DEGREE_PRICES = table_schema(
+    ["topic"], node=pa.string(), topic=pa.string(), at_degree=pa.int64(), lowest_degree=pa.int64()
 )
 """The prices of the bounds that know the degree; rows without a topic have the nodes' allowances."""
 GROUPS_FILE, HOLDERS_FILE = "groups.parquet", "holders.parquet"
-GROUPS = pa.schema(
-    [pa.field("filter", pa.string(), nullable=False), pa.field("group", pa.string(), nullable=False)]
-)
+GROUPS = table_schema(filter=pa.string(), group=pa.string())
 """The group of each MQTT filter."""
-HOLDERS = pa.schema(
-    [pa.field("broker", pa.string(), nullable=False), pa.field("filter", pa.string(), nullable=False)]
-)
+HOLDERS = table_schema(broker=pa.string(), filter=pa.string())
 """The MQTT filters that each broker holds, as planned."""
 
 

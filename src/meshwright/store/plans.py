@@ -27,7 +27,7 @@ from meshwright.files.header import (
 from meshwright.files.remote import fetch_folder
 from meshwright.files.schema import Count, Figure
 from meshwright.files.urls import inside, local_path
-from meshwright.filters import FilterChoice, plan_filters
+from meshwright.filters import FilterChoice, PlannedFilters, plan_filters
 from meshwright.overlay import Overlay
 from meshwright.store.plan_parts import (
     DEGREE_PRICES_FILE,
@@ -45,7 +45,6 @@ from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
     from meshwright.designs.plan import Plan
-    from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
 
 

@@ -7,23 +7,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from meshwright.arrow import from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
 from meshwright.files.urls import open_input
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
 ROWS_AT_ONCE = 1 << 20
 """Rows per row group of a Parquet file; fixed, so that the bytes do not depend on how rows arrive."""
+
+
+def table_schema(nullable: Sequence[str] = (), **columns: pa.DataType) -> pa.Schema:
+    """Return the schema of some columns; only those that are `nullable` may have nulls.
+
+    >>> table_schema(["parent"], parent=pa.string(), child=pa.string())
+    parent: string
+    child: string not null
+    """
+    return pa.schema([pa.field(name, kind, name in nullable) for name, kind in columns.items()])
 
 
 def write_table(table: pa.Table, file: Path) -> None:

@@ -10,31 +10,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, check_header, damaged, read_header, write_header
 from meshwright.files.schema import Count, Figure
 from meshwright.store.dataset_parts import QUARANTINE, part_name
-from meshwright.store.tables import read_parts, read_table, write_table
+from meshwright.store.tables import read_parts, read_table, table_schema, write_table
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-FIGURES = (
-    pa.field("messages", pa.int64(), nullable=False),
-    pa.field("bytes", pa.int64(), nullable=False),
-    pa.field("rate", pa.float64(), nullable=False),
-    pa.field("byte_rate", pa.float64(), nullable=False),
-)
-CHANNEL = pa.field("channel", pa.string(), nullable=False)
-RATES = pa.schema([pa.field("publisher", pa.string(), nullable=False), CHANNEL, *FIGURES])
-CHANNELS = pa.schema([CHANNEL, pa.field("publishers", pa.int64(), nullable=False), *FIGURES])
+FIGURES = {"messages": pa.int64(), "bytes": pa.int64(), "rate": pa.float64(), "byte_rate": pa.float64()}
+RATES = table_schema(publisher=pa.string(), channel=pa.string(), **FIGURES)
+CHANNELS = table_schema(channel=pa.string(), publishers=pa.int64(), **FIGURES)
 TABLES = {"rates": RATES, "channels": CHANNELS, "quarantine": QUARANTINE}
 """The tables of a traffic folder; the last one only if there are such records."""
 

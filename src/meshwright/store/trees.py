@@ -23,8 +23,8 @@ from meshwright.arrow import fill_null, from_numpy, from_strings, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder, one_writer
 from meshwright.files.header import PLAN, damaged, write_header
-from meshwright.store.plans import read_plan
-from meshwright.store.tables import read_table, write_table
+from meshwright.store.plans import StoredPlan, read_plan
+from meshwright.store.tables import read_table, table_schema, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,22 +32,9 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.routes import Trees
-    from meshwright.store.plans import StoredPlan
 
-TREES = pa.schema(
-    [
-        pa.field("topic", pa.string(), nullable=False),
-        pa.field("parent", pa.string()),
-        pa.field("child", pa.string(), nullable=False),
-    ]
-)
-ROLES = pa.schema(
-    [
-        pa.field("topic", pa.string()),
-        pa.field("broker", pa.string(), nullable=False),
-        pa.field("role", pa.string(), nullable=False),
-    ]
-)
+TREES = table_schema(["parent"], topic=pa.string(), parent=pa.string(), child=pa.string())
+ROLES = table_schema(["topic"], topic=pa.string(), broker=pa.string(), role=pa.string())
 RELAY, PUBLISHER, ALONE = "relay", "publisher", "alone"
 
 

@@ -20,21 +20,18 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.fingerprint import name_buffers
-from meshwright.pipeline.dataflow import Flow, SparkFlow, each_number, make_batch, numbers
-from meshwright.pipeline.readers.formats import TABLE
+from meshwright.pipeline.dataflow import Batches, Flow, SparkFlow, each_number, make_batch, numbers
+from meshwright.pipeline.readers.formats import TABLE, Reading
 from meshwright.pipeline.readers.parquet_files import batch_rows, check_types
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, column_roles
 from meshwright.pipeline.readers.shares import brokers_of, choose_topics, read_share
-from meshwright.pipeline.readers.sources import Stretch
+from meshwright.pipeline.readers.sources import SourceFile, Stretch
 from meshwright.store.row_files import find_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-    from meshwright.pipeline.dataflow import Batches
-    from meshwright.pipeline.readers.formats import Reading
-    from meshwright.pipeline.readers.sources import SourceFile
 
 Codes: TypeAlias = "NDArray[np.int32]"
 ROWS_IN_A_BLOCK = 1 << 22

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
 from meshwright.files.urls import inside
-from meshwright.pipeline.dataflow import Flow, cell_array, each_row, make_batch, numbers, rows_by
+from meshwright.pipeline.dataflow import Batches, Flow, cell_array, each_row, make_batch, numbers, rows_by
 from meshwright.pipeline.dataset.name_ids import (
     ASKED,
     find_ids,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from meshwright.interest import Interest
-    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.dataset.subscriptions import Subscriptions
 
 OF_TOPIC = "share long, shared long, nodes binary"

@@ -12,20 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from meshwright.errors import InputError
-from meshwright.pipeline.dataflow import Flow, each_row, make_batch, rows_by
+from meshwright.pipeline.dataflow import Batches, Flow, each_row, make_batch, rows_by
 from meshwright.pipeline.dataset.blocks import KINDS, cell_names, pack_names, unpack
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.pipeline.dataflow import Batches
 
 BYTES_IN_A_PART = 1 << 26
 """One task sorts about this many bytes of names, counted once for each block that has them."""

@@ -6,23 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids
 from meshwright.errors import FormatError, InputError
 from meshwright.formatting import counted, percentage
 from meshwright.interest import Interest
-from meshwright.pipeline.dataflow import cell_array, each_row, make_batch
+from meshwright.pipeline.dataflow import Batches, cell_array, each_row, make_batch
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
 from meshwright.pipeline.session.jobs import spark_errors
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
-    from meshwright.pipeline.dataflow import Batches
 
 SAMPLED_NODES = 2000
 """The overlap of nodes is measured on a random sample of this size."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from meshwright.errors import InputError
-from meshwright.pipeline.dataflow import Flow, cell_array, each_row, make_batch, rows_by
+from meshwright.pipeline.dataflow import Batches, Flow, cell_array, each_row, make_batch, rows_by
 from meshwright.pipeline.dataset.blocks import STAMPS, join_stamps
 from meshwright.pipeline.dataset.name_ranks import (
     NUMBERED,
@@ -29,11 +30,6 @@ from meshwright.pipeline.dataset.name_ranks import (
     slice_names,
 )
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.pipeline.dataflow import Batches
 
 ROWS_IN_A_PART = 1 << 20
 """One task sorts about this many rows."""

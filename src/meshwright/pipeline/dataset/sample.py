@@ -12,23 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids
 from meshwright.errors import InputError
 from meshwright.interest import Interest
-from meshwright.pipeline.dataflow import Flow, make_batch
+from meshwright.pipeline.dataflow import Batches, Flow, make_batch
 from meshwright.pipeline.dataset.joint_names import ClusterNames, JointNames, LocalNames
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
 from meshwright.pipeline.session.jobs import spark_errors
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.arrays import Ids
-    from meshwright.pipeline.dataflow import Batches
 
 RANDOM_SEEDS = 3
 IDS = "ids binary"

@@ -29,7 +29,7 @@ from meshwright.pipeline.dataflow import (
 )
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.datasets import DatasetHeader
-from meshwright.store.interest_files import load_interest
+from meshwright.store.interest_files import Columns, load_interest
 from meshwright.store.tables import open_parquet, read_parts
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from meshwright.arrays import Ids
     from meshwright.pipeline.dataflow import Batches
-    from meshwright.store.interest_files import Columns
 
 GROUP = "nodes binary, topics binary"
 SHARD = "shard int, first long, nodes binary, topics binary"

@@ -14,17 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError
 from meshwright.fingerprint import NAMES_IN_A_PART, name_buffers, nodes_in_a_part
-from meshwright.pipeline.dataflow import Flow, cell_array, each_row, make_batch, rows_by
+from meshwright.pipeline.dataflow import Batches, Flow, cell_array, each_row, make_batch, rows_by
 from meshwright.pipeline.dataset.blocks import cell_names, pack_names, unpack
 from meshwright.pipeline.dataset.name_ranks import (
+    Numbered,
     equal_ranges,
     ids_by_slot,
     joined_names,
@@ -45,12 +47,6 @@ from meshwright.pipeline.readers.rows import NO_SEQUENCE
 from meshwright.store.dataset_parts import BYTES_AT_ONCE, new_part
 from meshwright.store.tables import ROWS_AT_ONCE
 from meshwright.store.traffic import CHANNELS, RATES, TABLES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.pipeline.dataflow import Batches
-    from meshwright.pipeline.dataset.name_ranks import Numbered
 
 COUNTS = ("messages", "bytes")
 SUMS = "part int, keys binary, given long, messages binary, bytes binary"

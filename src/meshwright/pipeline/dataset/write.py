@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from meshwright.errors import OutputError
 from meshwright.fingerprint import KINDS, fold_digests, part_sizes
-from meshwright.pipeline.dataflow import Flow, cell_array, each_row, make_batch
+from meshwright.pipeline.dataflow import Batches, Flow, cell_array, each_row, make_batch
 from meshwright.pipeline.dataset.blocks import cell_names, pack, pack_names, unpack
 from meshwright.store.dataset_parts import QUARANTINE, has_part, new_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.dataset.relation import Relation
 
 RECORDS_IN_A_PART = 1 << 20

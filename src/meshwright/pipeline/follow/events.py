@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from meshwright.pipeline.dataflow import arrow_schema
+from meshwright.pipeline.dataflow import Batches, arrow_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from meshwright.pipeline.dataflow import Batches
 
 
 Stamp: TypeAlias = tuple[Any, ...]

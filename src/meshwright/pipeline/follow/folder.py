@@ -21,7 +21,7 @@ from meshwright.files.places import (
     write_text,
 )
 from meshwright.files.urls import files_in, inside, local_path, names_in
-from meshwright.pipeline.dataflow import arrow_schema, each_number
+from meshwright.pipeline.dataflow import Batches, arrow_schema, each_number
 from meshwright.pipeline.follow.events import FIRST, STAMP, STATE
 from meshwright.pipeline.readers.sources import SourceFile, list_files
 from meshwright.pipeline.session.jobs import tasks_at_once
@@ -30,8 +30,6 @@ from meshwright.store.tables import open_parquet
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-
-    from meshwright.pipeline.dataflow import Batches
 
 
 @dataclass(frozen=True)

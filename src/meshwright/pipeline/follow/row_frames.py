@@ -18,19 +18,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.pipeline.dataflow import arrow_schema, each_number
+from meshwright.pipeline.dataflow import Batches, arrow_schema, each_number
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Rows
 from meshwright.pipeline.readers.shares import cut_shares, read_share
-from meshwright.pipeline.readers.sources import Stretch, share_bytes
+from meshwright.pipeline.readers.sources import SourceFile, Stretch, share_bytes
 from meshwright.store.dataset_parts import QUARANTINE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.readers.formats import Reading
-    from meshwright.pipeline.readers.sources import SourceFile
 
 SCHEMA = (
     "source string, block long, place long, node string, topic string, time double, sequence long, "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrays import frozen
+from meshwright.arrays import Ids, frozen
 from meshwright.greedy import grow
 from meshwright.greedy.engine import Start
 from meshwright.interest import Interest, unchecked_interest
@@ -25,7 +25,6 @@ from meshwright.pipeline.plans.cover_kernel import cover
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids
     from meshwright.greedy.rules import Rule
 
 

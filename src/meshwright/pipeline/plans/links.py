@@ -17,7 +17,7 @@ from meshwright.arrow import to_numpy
 from meshwright.errors import first_five
 from meshwright.files.header import damaged
 from meshwright.files.urls import inside, local_path
-from meshwright.pipeline.dataflow import Flow, cell_array, make_batch, numbers, rows_by, send
+from meshwright.pipeline.dataflow import Batches, Flow, cell_array, make_batch, numbers, rows_by, send
 from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_names
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
 from meshwright.pipeline.session.jobs import tasks_at_once
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from meshwright.overlay import Overlay
-    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.dataset.subscriptions import Subscriptions
     from meshwright.store.plans import StoredPlan
 

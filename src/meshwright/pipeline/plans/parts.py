@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from meshwright.designs.plan import Plan
+from meshwright.designs.plan import Parameter, Plan
 from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.interest import Interest, unchecked_interest
 from meshwright.jit.announce import working_seconds
-from meshwright.pipeline.dataflow import make_batch, send
+from meshwright.pipeline.dataflow import Batches, make_batch, send
 from meshwright.pipeline.plans.divide import Loss, Part, divide, loss, solve
 from meshwright.pipeline.session.jobs import report_stages, spark_errors
 
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from meshwright.designs.plan import Parameter
     from meshwright.greedy.rules import Rule
-    from meshwright.pipeline.dataflow import Batches
     from meshwright.progress import Progress
 
 RULES: dict[str, Callable[..., Rule]] = {

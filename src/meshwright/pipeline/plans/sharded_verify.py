@@ -19,14 +19,14 @@ from meshwright.errors import first_five
 from meshwright.files.header import damaged
 from meshwright.measure.adjacency import Degrees
 from meshwright.measure.connectivity import Components, WeakTopics
-from meshwright.pipeline.dataflow import cell_array, make_batch, rows_by
-from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
+from meshwright.pipeline.dataflow import Batches, cell_array, make_batch, rows_by
+from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, subscriptions
 from meshwright.pipeline.dataset.write import id_ranges
 from meshwright.pipeline.plans.links import Links, count_degrees, read_links, send_links
 from meshwright.pipeline.session.jobs import report_stages, spark_errors, tasks_at_once
 from meshwright.store.interest_files import load_interest
 from meshwright.store.plan_check import read_claims, rederive_groups
-from meshwright.store.plans import open_plan
+from meshwright.store.plans import StoredPlan, open_plan
 from meshwright.verify.claims import compare_with_claims, required_k
 from meshwright.verify.overlay_check import (
     ClusterVerification,
@@ -44,10 +44,7 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.overlay import Overlay
-    from meshwright.pipeline.dataflow import Batches
-    from meshwright.pipeline.dataset.subscriptions import Subscriptions
     from meshwright.progress import Progress
-    from meshwright.store.plans import StoredPlan
     from meshwright.verify import PlanReport
 
 SHARD_SUBSCRIPTIONS = 20_000_000

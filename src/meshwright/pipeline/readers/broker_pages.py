@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from meshwright.errors import FormatError, first_five
 from meshwright.filters.mqtt import unshared, why_invalid
-from meshwright.pipeline.dataflow import arrow_schema, numbers
+from meshwright.pipeline.dataflow import Batches, arrow_schema, each_number, numbers
 from meshwright.pipeline.readers.broker_names import is_private, log_files
 from meshwright.pipeline.readers.fields import INVALID_FILTER, MISSING, why_unusable
 from meshwright.pipeline.readers.rows import Bad, Rows, make_rows
@@ -26,7 +26,6 @@ from meshwright.pipeline.readers.text import open_text
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from meshwright.pipeline.dataflow import Batches
     from meshwright.pipeline.readers.formats import Reading
     from meshwright.pipeline.readers.sources import SourceFile, Stretch
 
@@ -303,7 +302,6 @@ def choose_nodes(
 
 def _read_spans(cut: Sequence[Sequence[Stretch]], kind: Kind, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read the positions of pages, on an executor."""
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            spans = [read_span(stretch.path, kind) for stretch in cut[number]]
-            yield pa.RecordBatch.from_pylist([span._asdict() for span in spans], schema=arrow_schema(SPANS))
+    for number in each_number(batches):
+        spans = [read_span(stretch.path, kind)._asdict() for stretch in cut[number]]
+        yield pa.RecordBatch.from_pylist(spans, schema=arrow_schema(SPANS))

@@ -41,7 +41,7 @@ def parse_window(window: Window, stretch: Stretch) -> Rows:
     try:
         given = pa.array(lines, pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:
-        numbers = np.array([at for at, line in enumerate(lines) if _is_utf8(line)], dtype=np.int64)
+        numbers = np.array([at for at, line in enumerate(lines) if text.is_utf8(line)], dtype=np.int64)
         for at in sorted(set(range(len(lines))) - set(numbers.tolist())):
             bad.add(int(window.places[at]), lines[at], NOT_UTF8)
         given = pa.array([lines[at].decode() for at in numbers], pa.string())
@@ -62,11 +62,3 @@ def parse_window(window: Window, stretch: Stretch) -> Rows:
         bad,
         further=reasons,
     )
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

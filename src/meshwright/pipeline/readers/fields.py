@@ -15,17 +15,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from meshwright.fingerprint import name_buffers
 from meshwright.store.row_files import OPERATIONS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LONGEST_NAME = 65_535
 """The longest name in bytes, as in MQTT."""

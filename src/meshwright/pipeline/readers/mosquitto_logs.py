@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -29,14 +28,10 @@ from meshwright.filters.mqtt import unshared, why_invalid
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.broker_names import is_private, log_files
 from meshwright.pipeline.readers.fields import INVALID_FILTER, NOT_UTF8, why_unusable
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows
-from meshwright.pipeline.readers.sources import Stretch
+from meshwright.pipeline.readers.sources import SourceFile, Stretch
 from meshwright.pipeline.readers.times import parse_time
-
-if TYPE_CHECKING:
-    from meshwright.pipeline.readers.formats import Reading
-    from meshwright.pipeline.readers.sources import SourceFile
-
 
 STAMP = re.compile(r"(\d{9,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?): ")
 CONNECTED = re.compile(

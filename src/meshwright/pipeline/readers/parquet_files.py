@@ -16,7 +16,7 @@ from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
 from meshwright.pipeline.readers.sources import Stretch
-from meshwright.pipeline.readers.text import missing_error
+from meshwright.pipeline.readers.text import is_utf8, missing_error
 from meshwright.store.row_files import find_column
 from meshwright.store.tables import parquet_error
 
@@ -188,16 +188,8 @@ def _broken_texts(column: pa.Array) -> NDArray[np.bool_]:
         column.validate(full=True)
     except pa.ArrowInvalid:
         values = column.cast(pa.binary()).to_pylist()
-        return np.array([value is not None and not _is_utf8(value) for value in values], dtype=bool)
+        return np.array([value is not None and not is_utf8(value) for value in values], dtype=bool)
     return np.zeros(len(column), dtype=bool)
-
-
-def _is_utf8(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _record(fields: Mapping[str, pa.Array], row: int) -> str:

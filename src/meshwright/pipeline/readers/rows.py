@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from meshwright.arrow import from_numpy
 from meshwright.pipeline.readers.fields import (
@@ -24,13 +25,9 @@ from meshwright.pipeline.readers.fields import (
     read_operations,
     read_sequences,
 )
+from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.times import CODES, parse_times
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from meshwright.pipeline.readers.formats import Reading
-    from meshwright.pipeline.readers.sources import Stretch
 
 LONGEST_RECORD = 1000
 """The quarantine keeps this many characters of a record."""
@@ -157,12 +154,9 @@ def make_rows(
             reasons[which & ~wrong] = number
             wrong |= which
     good = ~wrong
-    if wrong.any():
-        for row in np.flatnonzero(wrong).tolist():
-            bad.add(int(places[row]), record_of(row), found[reasons[row]][1])
-        time = None if time is None else time[good]
-        sequence = None if sequence is None else sequence[good]
-        leaves = None if leaves is None else leaves[good]
+    for row in np.flatnonzero(wrong).tolist():
+        bad.add(int(places[row]), record_of(row), found[reasons[row]][1])
+    time, sequence, leaves = (_chosen(values, good) for values in (time, sequence, leaves))
     stated = {
         "time": 0 if time is None else int(np.count_nonzero(~np.isnan(time))),
         "operation": 0 if leaves is None else int(np.count_nonzero(leaves >= 0)),
@@ -207,10 +201,14 @@ def keep_rows(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
         places=rows.places[keep],
         node=rows.node.filter(chosen),
         topic=rows.topic.filter(chosen),
-        time=None if rows.time is None else rows.time[keep],
-        sequence=None if rows.sequence is None else rows.sequence[keep],
-        leaves=None if rows.leaves is None else rows.leaves[keep],
+        time=_chosen(rows.time, keep),
+        sequence=_chosen(rows.sequence, keep),
+        leaves=_chosen(rows.leaves, keep),
     )
+
+
+def _chosen(values: NDArray[Any] | None, keep: NDArray[np.bool_]) -> NDArray[Any] | None:
+    return values if values is None or keep.all() else values[keep]
 
 
 def _name_reasons(read: Names) -> Iterable[tuple[NDArray[np.bool_], str]]:

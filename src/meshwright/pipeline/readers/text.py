@@ -12,16 +12,14 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meshwright.errors import FormatError, InputError
 from meshwright.files.urls import open_input
 from meshwright.pipeline.readers.sources import COMPRESSED, Stretch
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LONGEST_LINE = 1 << 18
 """The longest line in bytes; two names of the maximum length fit."""
@@ -150,6 +148,15 @@ class _Bz2File:
             found, self.packed = self.stream.decompress(self.packed, most), b""
             if found:
                 return found
+
+
+def is_utf8(content: bytes) -> bool:
+    """Return whether some bytes are UTF-8."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def missing_error(path: str) -> InputError:

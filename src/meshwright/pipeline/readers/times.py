@@ -14,14 +14,11 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 BAD_TIME = "time is neither ISO 8601 nor a number of seconds"
 AMBIGUOUS_TIME = "time is a date or a number of seconds: write a date as 2026-01-31"
