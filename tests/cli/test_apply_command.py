@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from meshwright.cli.deploy.apply import _ask_first
+from meshwright.cli.deploy import _ask_first
 from meshwright.deploy import read_federation
 from meshwright.deploy.folder_store import FederationFolder
 from meshwright.files import locks

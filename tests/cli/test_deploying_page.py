@@ -12,7 +12,7 @@ import pytest
 
 import meshwright as mw
 from brokers import PROGRAM
-from meshwright.cli.deploy import apply, export, federation, route
+from meshwright.cli import deploy
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
 from terminal import meshwright
 
@@ -58,8 +58,9 @@ def inventory(*brokers: str) -> None:
 COMMANDS = list(
     dict.fromkeys(
         [
-            *commands_of("routes.md"), *commands_of("deploying.md"), *route.EXAMPLES, *export.EXAMPLES,
-            *apply.DIFF_EXAMPLES, *apply.APPLY_EXAMPLES, *federation.EXAMPLES,
+            *commands_of("routes.md"), *commands_of("deploying.md"),
+            *deploy.ROUTE_EXAMPLES, *deploy.EXPORT_EXAMPLES,
+            *deploy.DIFF_EXAMPLES, *deploy.APPLY_EXAMPLES, *deploy.FEDERATION_EXAMPLES,
         ]
     )
 )  # fmt: skip

@@ -17,12 +17,8 @@ import pytest
 from typer.main import get_command
 
 import meshwright as mw
-from meshwright.cli import content
-from meshwright.cli.content import assign, migrate
-from meshwright.cli.content import workload as content_workload
-from meshwright.cli.data import workload
+from meshwright.cli import check, churn, content, data, design
 from meshwright.cli.main import build_app
-from meshwright.cli.plans import churn, compare, plan, soc, verify
 from meshwright.designs.registry import DESIGNS
 from terminal import meshwright
 
@@ -175,19 +171,19 @@ def test_the_readmes_run_is_real(tmp_path: Path) -> None:
 
 
 HELP_EXAMPLES = (
-    *workload.EXAMPLES,
-    *plan.EXAMPLES,
-    *verify.VERIFY_EXAMPLES,
-    *soc.SOC_EXAMPLES,
-    *compare.ADVISE_EXAMPLES,
-    *compare.COMPARE_EXAMPLES,
+    *data.WORKLOAD_EXAMPLES,
+    *design.PLAN_EXAMPLES,
+    *check.VERIFY_EXAMPLES,
+    *check.SOC_EXAMPLES,
+    *design.ADVISE_EXAMPLES,
+    *design.COMPARE_EXAMPLES,
     *churn.CHURN_EXAMPLES,
     *churn.CHAOS_EXAMPLES,
     *content.EXAMPLES,
-    *content_workload.EXAMPLES,
-    *assign.ASSIGN_EXAMPLES,
-    *assign.COMPARE_EXAMPLES,
-    *migrate.EXAMPLES,
+    *content.WORKLOAD_EXAMPLES,
+    *content.ASSIGN_EXAMPLES,
+    *content.COMPARE_EXAMPLES,
+    *content.MIGRATE_EXAMPLES,
 )
 README_EXAMPLES = tuple(re.findall(r"^(meshwright .*?) *(?:#.*)?$", README, re.MULTILINE))
 

@@ -9,7 +9,7 @@ import shutil
 
 import pytest
 
-from meshwright.cli import doctor
+from meshwright.cli import trials
 from terminal import meshwright
 
 
@@ -42,6 +42,6 @@ def test_what_everything_needs_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.usefixtures("spark")
 def test_the_examples_run() -> None:
     """Both examples run; `--spark` really counts on Spark."""
-    answers = [meshwright(*shlex.split(example)[1:]) for example in [*doctor.EXAMPLES]]
+    answers = [meshwright(*shlex.split(example)[1:]) for example in [*trials.DOCTOR_EXAMPLES]]
     assert [answer.code for answer in answers] == [0, 0]
     assert ["counted to 1000" in answer.out for answer in answers] == [False, True]

@@ -16,33 +16,26 @@ from typer.main import get_command
 
 import meshwright as mw
 from meshwright import cli
-from meshwright.cli import bench, demo, main
-from meshwright.cli.content import assign
-from meshwright.cli.data import explore, raw_logs
+from meshwright.cli import check, content, data, design, main, raw_logs, trials
 from meshwright.cli.main import build_app
-from meshwright.cli.plans import plan, verify
 from meshwright.workloads import zipf
 from small_datasets import planned
 from terminal import meshwright
 
 CHECKOUT = Path(__file__).parents[2]
 HERE = (
-    "bench",
-    "content.assign.EXACT",
-    *("data.explore.PROFILE", "data.explore.SAMPLE"),
-    *("data.raw_logs.FOLLOW", "data.raw_logs.INGEST", "data.raw_logs.TRAFFIC"),
+    *("trials.BENCH", "content.EXACT", "data.PROFILE", "data.SAMPLE"),
+    *("raw_logs.FOLLOW", "raw_logs.INGEST", "raw_logs.TRAFFIC"),
 )
 IN_OTHER_TESTS = {
-    "test_docs.py": "data.workload plans.plan plans.verify.VERIFY plans.soc.SOC plans.compare.ADVISE "
-    "plans.compare.COMPARE plans.churn.CHURN plans.churn.CHAOS content content.workload "
-    "content.assign.ASSIGN content.assign.COMPARE content.migrate",
-    "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "
-    "deploy.federation",
-    "test_filters_page.py": "deploy.lint",
-    "test_doctor.py": "doctor",
+    "test_docs.py": "data.WORKLOAD design.PLAN check.VERIFY check.SOC design.ADVISE design.COMPARE "
+    "churn.CHURN churn.CHAOS content content.WORKLOAD content.ASSIGN content.COMPARE content.MIGRATE",
+    "test_deploying_page.py": "deploy.ROUTE deploy.EXPORT deploy.DIFF deploy.APPLY deploy.FEDERATION",
+    "test_filters_page.py": "deploy.LINT",
+    "test_doctor.py": "trials.DOCTOR",
     "test_project_commands.py": "project.INIT project.STATUS",
-    "test_reproduce_command.py": "reproduce",
-    "test_report_command.py": "plans.report.REPORT",
+    "test_reproduce_command.py": "trials.REPRODUCE",
+    "test_report_command.py": "check.REPORT",
 }
 """Whose examples these run."""
 PAGES = {
@@ -136,12 +129,12 @@ def test_commands_for_clusters_have_the_right_options(words: list[str]) -> None:
         command.make_context(name, [*rest, "--nothing"])
 
 
-QUICK_ONES = [*raw_logs.INGEST_EXAMPLES[:2], explore.PROFILE_EXAMPLES[1], explore.SAMPLE_EXAMPLES[1]]
+QUICK_ONES = [*raw_logs.INGEST_EXAMPLES[:2], data.PROFILE_EXAMPLES[1], data.SAMPLE_EXAMPLES[1]]
 """A few seconds each, most of them Spark's; the second one of `traffic` stands on the page on content too."""
 ALL = [
     *raw_logs.INGEST_EXAMPLES,
-    *explore.PROFILE_EXAMPLES,
-    *explore.SAMPLE_EXAMPLES,
+    *data.PROFILE_EXAMPLES,
+    *data.SAMPLE_EXAMPLES,
     *raw_logs.TRAFFIC_EXAMPLES,
     *raw_logs.FOLLOW_EXAMPLES,
 ]
@@ -163,9 +156,9 @@ def test_examples_on_data_run(example: str) -> None:
 @pytest.mark.slow
 def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The quick run of `bench` measures everything and writes its page; the full one is the same, longer."""
-    assert bench.EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
+    assert trials.BENCH_EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
     monkeypatch.chdir(tmp_path)
-    answer = meshwright(*shlex.split(bench.EXAMPLES[1])[1:])
+    answer = meshwright(*shlex.split(trials.BENCH_EXAMPLES[1])[1:])
     assert answer.code == 0, answer.err
     assert "Failed" not in Path("results.md").read_text(encoding="utf-8")
 
@@ -209,7 +202,7 @@ def test_an_exact_example_runs() -> None:
     """The example of `content exact` proves its answer."""
     shape = ["--users", "6", "--brokers", "2", "--channels", "3", "--length", "0.4"]
     assert meshwright("content", "workload", *shape, "--out", "small").code == 0
-    for example in assign.EXACT_EXAMPLES:
+    for example in content.EXACT_EXAMPLES:
         assert meshwright(*shlex.split(example)[1:]).code == 0
 
 
@@ -233,15 +226,14 @@ def test_no_example_is_left_out() -> None:
                 command = f"{module.name}.{name}".removeprefix("meshwright.cli.")
                 showing.add(re.sub(r"[._]EXAMPLES$", "", command))
     # The README shows a run of the demo; what the program's own help shows is shown by its commands.
-    assert demo.EXAMPLES == ("meshwright demo --out out/demo",)
-    assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.VERIFY_EXAMPLES}
-    run = {*HERE, "demo", "main"}
+    assert trials.DEMO_EXAMPLES == ("meshwright demo --out out/demo",)
+    assert set(main.EXAMPLES) <= {"meshwright demo", *design.PLAN_EXAMPLES, *check.VERIFY_EXAMPLES}
+    run = {*HERE, "trials.DEMO", "main"}
     for test, names in IN_OTHER_TESTS.items():
         text = (Path(__file__).parent / test).read_text(encoding="utf-8")
         for name in names.split():
             shown = re.sub(r"\.([A-Z]+)$", r".\1_EXAMPLES", name)
             shown = shown if shown != name else f"{name}.EXAMPLES"
-            shown = shown.replace("content.workload", "content_workload").rpartition("/")[2]
             assert f"*{'.'.join(shown.split('.')[-2:])}" in text
         run |= set(names.split())
     assert showing == run

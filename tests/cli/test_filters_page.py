@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.cli.deploy import lint
+from meshwright.cli import deploy
 from terminal import meshwright
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -56,7 +56,7 @@ def test_the_examples_of_lint_run() -> None:
     """What the help shows can be typed; the machine's own configuration is left out."""
     for command in commands_of("filters.md"):
         meshwright(*shlex.split(command)[1:])
-    for example in [*lint.EXAMPLES][1:]:
+    for example in [*deploy.LINT_EXAMPLES][1:]:
         answer = meshwright(*shlex.split(example)[1:])
         assert (answer.code, answer.err) == (0, ""), example
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from meshwright.cli import progress_bar
 from meshwright.cli.progress_bar import CELLS, SEARCH_STEPS, ProgressBar, amounts, time_left
-from meshwright.cli.reproduce import _named_graphs
+from meshwright.cli.trials import _named_graphs
 from meshwright.errors import InputError
 from meshwright.progress import announce_phase, titled
 

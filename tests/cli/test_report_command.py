@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.cli.plans import report
+from meshwright.cli import check
 from small_datasets import planned, subscriptions_file
 from terminal import meshwright
 
@@ -34,7 +34,7 @@ def test_the_examples_and_the_page_of_the_docs_run() -> None:
     text = (CHECKOUT / "docs" / "report.md").read_text(encoding="utf-8")
     shown = re.findall(r"^(meshwright .*?) *(?:#.*)?$", text, re.MULTILINE)
     assert len(shown) >= 3
-    for example in (*report.REPORT_EXAMPLES, *shown):
+    for example in (*check.REPORT_EXAMPLES, *shown):
         if example.startswith("meshwright plan "):
             shutil.rmtree("plan")  # another plan is there
         answer = meshwright(*shlex.split(example)[1:])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import toy
-from meshwright.cli import reproduce
+from meshwright.cli import trials
 from meshwright.experiments.paper import KEYS, papers
 from terminal import meshwright
 
@@ -76,7 +76,7 @@ def test_the_list_names_every_figure() -> None:
 def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the help shows can be typed; the last example takes hours, so only its first words are checked."""
     monkeypatch.chdir(tmp_path)
-    *short, _ = [*reproduce.EXAMPLES]
+    *short, _ = [*trials.REPRODUCE_EXAMPLES]
     for example in short:
         answer = meshwright(*shlex.split(example)[1:])
         assert answer.code == 0, answer.err

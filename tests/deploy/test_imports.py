@@ -16,9 +16,10 @@ def test_deploy_imports_nothing_heavy() -> None:
     root = Path(meshwright.__file__).parent
     names = [
         ".".join(("meshwright", *file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
-        for room in ("deploy", "filters", "cli/deploy")
+        for room in ("deploy", "filters")
         for file in sorted((root / room).rglob("*.py"))
     ]
+    names.append("meshwright.cli.deploy")
     assert len(names) > 20
     program = (
         f"import sys; {'; '.join(f'import {name}' for name in names)}; "

@@ -23,6 +23,11 @@ class Failures:
     plan: LoadedPlan
     scenarios: Sequence[Scenario]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found while reading."""
+        return self.plan.notes
+
     def to_dict(self) -> dict[str, Any]:
         """Return all scenarios."""
         return {"plan": self.path, "scenarios": [asdict(scenario) for scenario in self.scenarios]}

@@ -33,6 +33,8 @@ class PolicyOptions:
     rho: float = 3.0
     letter: bool = False
     """Whether they follow the paper to the letter."""
+    compared: bool = True
+    """Whether they are compared; otherwise there is only one."""
 
     def policies(self) -> list[Policy]:
         """Return the policies; invalid parameters raise InputError."""
@@ -85,6 +87,13 @@ class Churned:
     plan: LoadedPlan
     rounds: int
     out: str | None = None
+    compared: bool = True
+    """Whether the answer lists the policies, even if it is one."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found while reading."""
+        return self.plan.notes
 
     @property
     def title(self) -> str:
@@ -92,10 +101,11 @@ class Churned:
         return f"{format_size(self.plan.overlay.interest)}; {counted(self.rounds, 'round')} of churn"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures of each policy."""
+        """Return the figures of the policies that are compared, or of the only one."""
         filters = self.plan.filters
         grouped = {} if filters is None else {"filters": filters.held.num_topics}
-        return {"policies": [{**each.figures, **grouped, "out": self.out} for each in self.replays.values()]}
+        figures = [{**each.figures, **grouped, "out": self.out} for each in self.replays.values()]
+        return {"policies": figures} if self.compared else figures[0]
 
 
 def replay_churn(
@@ -119,7 +129,8 @@ def replay_churn(
     from meshwright.report.replays import churn_chart
     from meshwright.store.runs import write_churn
 
-    policies, events = (options or PolicyOptions()).policies(), events or ChurnEvents()
+    options, events = options or PolicyOptions(), events or ChurnEvents()
+    policies = options.policies()
     if out is not None:
         check_target(out, "churn run")
     loaded = load_plan(plan, source, columns, progress=progress)
@@ -133,7 +144,8 @@ def replay_churn(
         live = LiveOverlay(loaded.overlay, policy, seed=seed)
         report = progress and _count_links(progress, live, len(rounds))
         replays[policy.name] = replay(live, rounds, scratch=scratch, progress=report)
-    made = Churned(replays, loaded, len(happened), None if out is None else str(out))
+    written = None if out is None else str(out)
+    made = Churned(replays, loaded, len(happened), written, options.compared)
     if out is not None:
         write_churn(replays, out, seed=seed, draw=lambda file: churn_chart(replays, file, title=made.title))
     return made

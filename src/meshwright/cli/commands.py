@@ -35,7 +35,8 @@ from typer.core import TyperCommand
 
 from meshwright.actions.project import PROJECT_COMMANDS, arguments_for, project_here
 from meshwright.cli.exit_codes import ANSWER_IS_NO
-from meshwright.cli.output import answer_json, note
+from meshwright.cli.options import Json
+from meshwright.cli.output import Answer, answer_json, note
 from meshwright.errors import EmptySourceError
 
 PROJECT = "meshwright.project"
@@ -117,19 +118,32 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
-def answering_empty(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command that ends with exit code 1 where there are no subscriptions to answer about."""
+def answering(command: Callable[..., Answer]) -> Callable[..., None]:
+    """Return a command that prints its answer, as JSON with --json.
+
+    The exit code is 1 if the answer is no, or if there are no subscriptions to answer about. A command gets
+    the option --json if it has no parameter for it.
+    """
+    own = inspect.signature(command)
+    takes_json = "json" in own.parameters
 
     @wraps(command)
-    def run(**values: Any) -> Any:
+    def run(*, json: bool = False, **values: Any) -> None:
         try:
-            return command(**values)
+            answer = command(**values, json=json) if takes_json else command(**values)
         except EmptySourceError as error:
             note(str(error))
-            if values.get("json"):
+            if json:
                 answer_json({"source": error.source, "subscriptions": 0})
             raise typer.Exit(ANSWER_IS_NO) from error
+        answer.show(json=json)
+        if not answer.passed:
+            raise typer.Exit(ANSWER_IS_NO)
 
+    if not takes_json:
+        option = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
+        run.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+        run.__annotations__ = {**command.__annotations__, "json": Json}
     return run
 
 
@@ -167,7 +181,7 @@ class CommandWithGroups(TyperCommand):
                     formatter.write_dl(records)
 
 
-def add_command(app: typer.Typer, command: Callable[..., Any], epilog: str, **settings: Any) -> None:
+def add_command(app: typer.Typer, command: Callable[..., Answer], epilog: str, **settings: Any) -> None:
     """Add a function to the program, as a command of its name."""
-    made = answering_empty(with_single_options(command))
+    made = answering(with_single_options(command))
     app.command(cls=CommandWithGroups, epilog=epilog, **settings)(made)

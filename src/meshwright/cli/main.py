@@ -20,49 +20,49 @@ EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm low --out plan",
     "meshwright verify plan subscriptions.csv",
 )
-GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+GROUPS: dict[str, dict[str, str]] = {
     "From logs to brokers": {
-        "ingest": ("data.raw_logs", "INGEST_EXAMPLES"),
-        "plan": ("plans.plan", "EXAMPLES"),
-        "verify": ("plans.verify", "VERIFY_EXAMPLES"),
-        "route": ("deploy.route", "EXAMPLES"),
-        "export": ("deploy.export", "EXAMPLES"),
-        "report": ("plans.report", "REPORT_EXAMPLES"),
+        "ingest": "raw_logs",
+        "plan": "design",
+        "verify": "check",
+        "route": "deploy",
+        "export": "deploy",
+        "report": "check",
     },
     "A project": {
-        "init": ("project", "INIT_EXAMPLES"),
-        "status": ("project", "STATUS_EXAMPLES"),
+        "init": "project",
+        "status": "project",
     },
     "Choose a design": {
-        "advise": ("plans.compare", "ADVISE_EXAMPLES"),
-        "compare": ("plans.compare", "COMPARE_EXAMPLES"),
-        "soc": ("plans.soc", "SOC_EXAMPLES"),
-        "churn": ("plans.churn", "CHURN_EXAMPLES"),
-        "chaos": ("plans.churn", "CHAOS_EXAMPLES"),
+        "advise": "design",
+        "compare": "design",
+        "soc": "check",
+        "churn": "churn",
+        "chaos": "churn",
     },
     "Run and change brokers": {
-        "federation": ("deploy.federation", "EXAMPLES"),
-        "lint": ("deploy.lint", "EXAMPLES"),
-        "diff": ("deploy.apply", "DIFF_EXAMPLES"),
-        "apply": ("deploy.apply", "APPLY_EXAMPLES"),
+        "federation": "deploy",
+        "lint": "deploy",
+        "diff": "deploy",
+        "apply": "deploy",
     },
     "Look at data": {
-        "profile": ("data.explore", "PROFILE_EXAMPLES"),
-        "sample": ("data.explore", "SAMPLE_EXAMPLES"),
-        "traffic": ("data.raw_logs", "TRAFFIC_EXAMPLES"),
-        "follow": ("data.raw_logs", "FOLLOW_EXAMPLES"),
-        "workload": ("data.workload", "EXAMPLES"),
+        "profile": "data",
+        "sample": "data",
+        "traffic": "raw_logs",
+        "follow": "raw_logs",
+        "workload": "data",
     },
     "Try and measure": {
-        "demo": ("demo", "EXAMPLES"),
-        "doctor": ("doctor", "EXAMPLES"),
-        "reproduce": ("reproduce", "EXAMPLES"),
-        "bench": ("bench", "EXAMPLES"),
+        "demo": "trials",
+        "doctor": "trials",
+        "reproduce": "trials",
+        "bench": "trials",
     },
 }
 """The commands in groups, as help shows them: each with its module in this package, where a function has its
-name, and with its examples."""
-COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
+name and `NAME_EXAMPLES` are its examples."""
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 SHORT_HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -98,10 +98,9 @@ def build_app(only: str | None = None) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(meshwright)
     for command in COMMANDS if only is None else {only} & COMMANDS.keys():
-        module, examples = COMMANDS[command]
-        imported = import_module(f"meshwright.cli.{module}")
-        shown = _format_examples(getattr(imported, examples))
-        add_command(app, getattr(imported, command), shown, context_settings=SHORT_HELP)
+        module = import_module(f"meshwright.cli.{COMMANDS[command]}")
+        shown = _format_examples(getattr(module, f"{command.upper()}_EXAMPLES"))
+        add_command(app, getattr(module, command), shown, context_settings=SHORT_HELP)
     if only in (None, "content"):
         from meshwright.cli.content import content_app
 

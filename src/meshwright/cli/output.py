@@ -25,13 +25,24 @@ def answer_json(document: dict[str, Any]) -> None:
     sys.stdout.write(escape.json(text) + "\n")
 
 
-def show(result: Any, *lines: RenderableType, json: bool) -> None:
-    """Print the result of an action as JSON or in lines, and its notes to stderr."""
-    notes(getattr(result, "notes", ()))
-    if json:
-        answer_json(result.to_dict())
-    else:
-        answer(*lines)
+class Answer:
+    """What a command answers: the result of its action, and how people read it.
+
+    If no lines are given, they are those of the result. It also says whether it `passed`: exit code 0 or 1.
+    """
+
+    def __init__(self, result: Any, *lines: RenderableType, passed: bool | None = None) -> None:
+        self.result = result
+        self.lines = lines or result.lines
+        self.passed = getattr(result, "passed", True) if passed is None else passed
+
+    def show(self, *, json: bool) -> None:
+        """Print the result as JSON or in lines, and its notes to stderr."""
+        notes(getattr(self.result, "notes", ()))
+        if json:
+            answer_json(self.result.to_dict())
+        else:
+            answer(*self.lines)
 
 
 def answer(*lines: RenderableType) -> None:

@@ -1,4 +1,6 @@
-"""`meshwright churn` and `meshwright chaos`: brokers come, go and fail, and the overlay is repaired."""
+"""Commands in which brokers come, go and fail, and the overlay is repaired: `churn` and `chaos`."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +10,15 @@ import typer
 
 from meshwright.actions.churn import ChurnEvents, PolicyOptions
 from meshwright.cli.commands import Words
-from meshwright.cli.options import FileColumns, Json, Seed, ShowProgress, Source
+from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source
+from meshwright.cli.output import Answer
+from meshwright.cli.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from meshwright.actions.chaos import Failures
+
 
 CHURN_EXAMPLES = (
     "meshwright churn plan subscriptions.csv --rounds 100",
@@ -75,8 +80,7 @@ def churn(
     columns: FileColumns,
     seed: Seed = 0,
     progress: ShowProgress = False,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Let brokers join and leave, repair the overlay each time, and report the cost of repair.
 
     The churn is random (joins and leaves are equally likely, new brokers resemble existing ones) or read from
@@ -91,8 +95,6 @@ def churn(
     """
     from meshwright.actions.churn import replay_churn
     from meshwright.actions.compare import split_names
-    from meshwright.cli import output
-    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.report import churn_lines, churn_table
 
     names = [policy] if compare is None else split_names(compare, "--compare", "naive,shadow,tidy,rebuild")
@@ -101,20 +103,15 @@ def churn(
             plan,
             source,
             columns.resolved(),
-            options=replace(parameters, names=tuple(names)),
+            options=replace(parameters, names=tuple(names), compared=compare is not None),
             events=events,
             out=out,
             seed=seed,
             progress=bar,
         )
-    output.notes(made.plan.notes)
-    if json:
-        found = made.to_dict()
-        output.answer_json(found if compare is not None else found["policies"][0])
-    else:
-        replays = made.replays.values()
-        written = [] if out is None else [f"written to {out}"]
-        output.answer(made.title, *made.plan.lines, churn_table(replays), *churn_lines(replays), *written)
+    replays = made.replays.values()
+    written = [] if out is None else [f"written to {out}"]
+    return Answer(made, made.title, *made.plan.lines, churn_table(replays), *churn_lines(replays), *written)
 
 
 def chaos(
@@ -139,8 +136,7 @@ def chaos(
     columns: FileColumns,
     seed: Seed = 0,
     progress: ShowProgress = False,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Let brokers fail, alone and together, and report what breaks and what repair costs.
 
     It tries each broker alone, random sets, the brokers with the most links, and those whose failure cuts off
@@ -149,8 +145,6 @@ def chaos(
     from meshwright.actions.chaos import fail_brokers
     from meshwright.actions.compare import split_names
     from meshwright.actions.sources import format_size
-    from meshwright.cli import output
-    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.formatting import counted
 
     names = split_names(policies, "--policies", "naive,shadow,tidy")
@@ -165,20 +159,12 @@ def chaos(
             seed=seed,
             progress=bar,
         )
-    output.notes(made.plan.notes)
-    if json:
-        output.answer_json(made.to_dict())
-    else:
-        overlay = made.plan.overlay
-        output.answer(
-            f"{format_size(overlay.interest)}, {counted(len(overlay), 'link')}",
-            *made.plan.lines,
-            _table(made, names),
-            *_summary(made),
-        )
+    overlay = made.plan.overlay
+    size = f"{format_size(overlay.interest)}, {counted(len(overlay), 'link')}"
+    return Answer(made, size, *made.plan.lines, _failure_table(made, names), *_failure_lines(made))
 
 
-def _table(made: "Failures", policies: list[str]) -> "Table":
+def _failure_table(made: Failures, policies: list[str]) -> Table:
     from meshwright.report.tables import plain_table
 
     headings = ["at\nonce", "\ntried", "splits\na topic", "topics\nsplit", "at\nmost", "cut\noff", "at\nmost"]
@@ -198,7 +184,7 @@ def _table(made: "Failures", policies: list[str]) -> "Table":
     return table
 
 
-def _summary(made: "Failures") -> list[str]:
+def _failure_lines(made: Failures) -> list[str]:
     """Return a sentence that sums up the first row."""
     from meshwright.formatting import counted
 

@@ -1,11 +1,105 @@
-"""`meshwright soc`: whether a plan keeps limits, or whether some overlay does."""
+"""Commands that judge a plan: `verify`, `report`, and `soc`, which also asks whether a plan exists."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.options import FileColumns, Json, Seed, ShowProgress, Topics
+from meshwright.cli.options import Costs, FileColumns, Seed, ShowProgress, Source, Spark, Topics
+from meshwright.cli.output import Answer
+from meshwright.cli.progress_bar import LINKS, ProgressBar, amounts
 from meshwright.errors import InputError
+
+VERIFY_EXAMPLES = (
+    "meshwright verify plan subscriptions.csv",
+    "meshwright verify plan subscriptions.csv --k 2",
+    "meshwright verify plan subscriptions.csv --master 'local[2]'",
+)
+
+
+def verify(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder, by path or URL.")],
+    source: Source,
+    *,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            metavar="K",
+            min=1,
+            max=2,
+            help="Every topic must be connected (1), or stay so when any one broker fails (2).",
+        ),
+    ] = None,
+    costs: Costs = None,
+    columns: FileColumns,
+    spark: Spark,
+    progress: ShowProgress = False,
+) -> Answer:
+    """Check a plan against the subscriptions it was made for.
+
+    Connectivity and every figure are recomputed, by code other than that which made the plan. The exit code
+    is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k is not met.
+    A plan made by resilient must meet its own k. Groups of MQTT filters are derived again. Which algorithm,
+    other parameters and seed made the plan is not checked. Left out, and named, are the total cost without
+    --costs, and loads of trees that were chosen with --rates: the plan does not keep the rates.
+
+    With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster; only
+    groups of MQTT filters are first derived on this machine.
+    """
+    from meshwright.actions.verify import verify_plan
+    from meshwright.report import verdict_lines
+
+    wording = amounts("subscriptions") if spark.asked else LINKS
+    with ProgressBar(wording=wording, forced=progress) as bar:
+        found = verify_plan(plan, source, columns.resolved(), k=k, costs=costs, spark=spark, progress=bar)
+    return Answer(found, *verdict_lines(found.report), passed=found.report.passed)
+
+
+REPORT_EXAMPLES = (
+    "meshwright report plan subscriptions.csv",
+    "meshwright report plan subscriptions.csv --out federation.html",
+    "meshwright report plan subscriptions.csv --today bridges.csv --out federation.html",
+)
+
+Today: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--today",
+        metavar="FILE|PLAN",
+        help="The bridges of today, to compare with: a CSV or Parquet file with columns u and v, or a plan.",
+    ),
+]
+
+
+def report(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder, by path or URL.")],
+    source: Source,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="The page to write; PLAN/report.html by default."),
+    ] = None,
+    today: Today = None,
+    costs: Costs = None,
+    columns: FileColumns,
+    progress: ShowProgress = False,
+) -> Answer:
+    """Verify a plan and write its page: one HTML file that works without a network.
+
+    It shows the figures and the verdict, what the plan saves, degrees, support, the busiest brokers, the
+    topics that are hardest to connect, the trees, and the graph with search and zoom. The exit code is 1 if
+    the plan is not verified; the page is written all the same.
+    """
+    from meshwright.actions.report import report_plan
+
+    with ProgressBar(forced=progress) as bar:
+        page = report_plan(plan, source, columns.resolved(), out=out, today=today, costs=costs, progress=bar)
+    verdict = "verified" if page.verdict.passed else "NOT verified: the page says why"
+    return Answer(page, verdict, f"written to {page.path}", passed=page.verdict.passed)
+
 
 SOC_EXAMPLES = (
     "meshwright soc plan subscriptions.csv --degree 3 --cost 0",
@@ -76,8 +170,7 @@ def soc(
     topics: Topics,
     seed: Seed = 0,
     progress: ShowProgress = False,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Check whether a plan keeps a degree limit and a routing limit, or whether some overlay does.
 
     With a plan, the figures follow from its links alone. Without one, the question is that of the paper: is
@@ -89,9 +182,6 @@ def soc(
     """
     from meshwright.actions import soc as action
     from meshwright.actions import sources
-    from meshwright.cli import output
-    from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.cli.progress_bar import ProgressBar
 
     asked = action.SocQuestion(degree, average_degree, cost, measure, links)
     answer: action.PlanAnswer | action.ExistenceAnswer
@@ -110,6 +200,4 @@ def soc(
             if wrong:
                 raise InputError(f"{wrong} asks whether some overlay exists: leave the plan out")
             answer = action.soc_of_plan(plan, source, asked, columns.resolved(), progress=bar)
-    output.show(answer, *answer.lines, json=json)
-    if not answer.passed:
-        raise typer.Exit(ANSWER_IS_NO)
+    return Answer(answer)

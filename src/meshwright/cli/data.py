@@ -1,17 +1,25 @@
-"""Commands that explore a dataset on Spark: `profile` shows its properties, `sample` takes a part of it."""
+"""Commands that look at datasets, or make them up: `profile`, `sample` and `workload`."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from meshwright.cli.options import FileColumns, Json, Seed, ShowProgress, Source, Spark
+from meshwright.actions.workload import CASES, Shape
+from meshwright.cli.commands import Words
+from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source, Spark
+from meshwright.cli.output import Answer
+from meshwright.cli.progress_bar import ProgressBar, amounts
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from meshwright.actions.profile import Profiles
+    from meshwright.pipeline.dataset.profile import Profile
+
 
 PROFILE_EXAMPLES = (
     "meshwright profile dataset",
@@ -38,15 +46,12 @@ def profile(
     seed: Seed = 0,
     spark: Spark,
     progress: ShowProgress = False,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Show the sizes of interests, the popularity of topics, their skew, and the overlap of brokers.
 
     The overlap is measured on a random sample of 2000 brokers.
     """
     from meshwright.actions.profile import profile_sources
-    from meshwright.cli import output
-    from meshwright.cli.progress_bar import ProgressBar, amounts
 
     with ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar:
         made = profile_sources(
@@ -57,17 +62,11 @@ def profile(
             spark=spark,
             progress=bar,
         )
-    if json:
-        output.answer_json(made.to_dict())
-        return
-    output.answer(_table(made))
-    for name, each in made.profiles.items():
-        hottest = ", ".join(f"{topic} ({count:,})" for topic, count in each.hot[:5])
-        output.answer(f"hot topics of {name}: {hottest}")
-    output.answer(*([] if chart is None else [f"chart: {chart}"]))
+    lines = [] if chart is None else [f"chart: {chart}"]
+    return Answer(made, _profile_table(made), *map(_hottest, made.profiles.items()), *lines)
 
 
-def _table(made: "Profiles") -> "Table":
+def _profile_table(made: Profiles) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -96,7 +95,14 @@ def _table(made: "Profiles") -> "Table":
     return table
 
 
-def _quantiles(figures: "dict[str, float]") -> str:
+def _hottest(profile: tuple[str, Profile]) -> str:
+    """Return the most popular topics of a source in words."""
+    name, made = profile
+    hottest = ", ".join(f"{topic} ({count:,})" for topic, count in made.hot[:5])
+    return f"hot topics of {name}: {hottest}"
+
+
+def _quantiles(figures: dict[str, float]) -> str:
     return ", ".join(f"{figures[name]:,}" for name in ("p50", "p90", "p99", "max"))
 
 
@@ -125,13 +131,10 @@ def sample(
     seed: Seed = 0,
     spark: Spark,
     progress: ShowProgress = False,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
     from meshwright.actions.sample import sample_source
     from meshwright.actions.sources import format_size
-    from meshwright.cli import output
-    from meshwright.cli.progress_bar import ProgressBar, amounts
     from meshwright.formatting import counted
 
     with ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar:
@@ -146,10 +149,74 @@ def sample(
             spark=spark,
             progress=bar,
         )
-    output.show(
+    return Answer(
         made,
         format_size(made.sample.interest),
         f"from {', '.join(made.sample.seeds[:5])}, {counted(made.sample.levels, 'level')}",
         f"written to {out}",
-        json=json,
     )
+
+
+WORKLOAD_EXAMPLES = (
+    "meshwright workload zipf --nodes 2000 --topics 500 --min-size 5 --max-size 50 --out dataset",
+    "meshwright workload unif --nodes 10000 --topics 200 --size 10 --seed 7 --out dataset",
+    "meshwright workload unif --nodes 100 --topics 100 --size 30 --independent --out dataset",
+    "meshwright workload social --nodes 5000 --min-size 5 --max-size 200 --exponent 2 --out dataset",
+    "meshwright workload hard --case cuboid --k 3 --m 4 --out dataset",
+    "meshwright workload hard --case single-node --sets '1,2;2,3;3,4' --out dataset",
+)
+
+ShapeOptions: TypeAlias = Annotated[
+    Shape,
+    Words(
+        nodes=("N", "The number of brokers, also of lemma1."),
+        topics=("N", "The number of topics; social has one per broker."),
+        size=("S", "Topics of each broker; 10 by default."),
+        min_size=("A", "With --max-size: from A to B topics, by a power law."),
+        max_size=("B", "See --min-size."),
+        exponent=("E", "Exponent of the power law of sizes; 1.5 by default."),
+        independent="Each broker takes each topic or not, whatever else it takes; sizes are means.",
+        alpha=("A", "Zipf's exponent: 0 is uniform, more is more unequal."),
+        locality=("P", "social: the share of choices in the own community."),
+        both_ways="social: everybody follows back, as friends do.",
+        case=("|".join(CASES), "hard: the construction of a paper."),
+        k=("K", "cuboid: the number of slabs."),
+        m=("M", "cuboid: layers; set-cover: copies, sets squared by default."),
+        sets=("'A,B;B,C'", "The sets to cover: elements with commas, sets with semicolons."),
+    ),
+]
+
+
+def workload(
+    popularity: Annotated[
+        str,
+        typer.Argument(
+            metavar="zipf|expo|unif|social|hard",
+            help="The distribution of popularity; social: users follow others; hard: see --case.",
+        ),
+    ],
+    *,
+    out: Annotated[
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
+    ],
+    raw: Annotated[
+        Path | None,
+        typer.Option("--raw", metavar="DIR", help="Also write logs with the usual dirt, for ingest."),
+    ] = None,
+    shape: ShapeOptions,
+    seed: Seed = 0,
+) -> Answer:
+    """Generate a synthetic dataset: which broker subscribes to which topic.
+
+    hard makes the constructions of the papers' proofs: cuboid (podc07, Lemma 6.6: GM makes too many links),
+    lemma1 (icdcs10, Lemma 1: MinMax-ODA does), set-cover (podc07, Lemma 7.1: few links find small covers),
+    set-cover-soc (podc07, Lemma 5.2: so does a low degree of one broker, 'hub') and single-node (podc07,
+    Lemma 5.1: so does a low maximum degree, as all other brokers are copied).
+    """
+    from meshwright.actions.sources import format_size
+    from meshwright.actions.workload import make_workload
+
+    with ProgressBar() as bar:
+        made = make_workload(popularity, shape, out, raw=raw, seed=seed, progress=bar)
+    logs = [] if raw is None else [f"logs of them in {raw}"]
+    return Answer(made, format_size(made.interest), f"written to {out}", *logs)

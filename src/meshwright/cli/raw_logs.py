@@ -1,14 +1,16 @@
-"""Commands that read raw logs on Spark: `ingest`, `follow` and `traffic`."""
+"""Commands that read raw logs, on Spark if they are large: `ingest`, `follow` and `traffic`."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from meshwright.actions.follow import Watch
-from meshwright.actions.ingest import Reading
+from meshwright.actions.ingest import Ingested, Reading
 from meshwright.actions.traffic import Publications
 from meshwright.cli.commands import Words
 from meshwright.cli.options import (
@@ -21,9 +23,8 @@ from meshwright.cli.options import (
     Spark,
     delimiter_character,
 )
-
-if TYPE_CHECKING:
-    from meshwright.actions.ingest import Ingested
+from meshwright.cli.output import Answer
+from meshwright.cli.progress_bar import ProgressBar, amounts
 
 SHOWN_REASONS = 5
 
@@ -131,8 +132,7 @@ def ingest(
     max_bad: MaxBad = 0.1,
     spark: Spark,
     progress: ShowProgress = False,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Read raw subscriptions, or subscribe and unsubscribe events, into a dataset.
 
     Rows that cannot be used go to the quarantine of the dataset, with source, line and reason:
@@ -140,9 +140,6 @@ def ingest(
     code is 1.
     """
     from meshwright.actions.ingest import ingest as run
-    from meshwright.cli import output
-    from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.cli.progress_bar import ProgressBar, amounts
 
     reading = replace(reading, header=not no_header, excluded=tuple(exclude_topic or ()))
     with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
@@ -157,12 +154,10 @@ def ingest(
             progress=bar,
         )
     ending = (f"written to {out}",) if made.dataset else (f"  {row}" for row in made.first_quarantined)
-    output.show(made, *_outcome_lines(made), *ending, json=json)
-    if not made.dataset:
-        raise typer.Exit(ANSWER_IS_NO)
+    return Answer(made, *_outcome_lines(made), *ending, passed=made.dataset is not None)
 
 
-def _outcome_lines(made: "Ingested") -> list[str]:
+def _outcome_lines(made: Ingested) -> list[str]:
     """Return what was found, and what became of the rows."""
     from meshwright.formatting import counted
 
@@ -197,14 +192,13 @@ def follow(
     rows: RowOptions,
     spark: Spark,
     json: Json = False,
-) -> None:
+) -> Answer:
     """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
 
     Events are in DIR/events, in order. Ctrl-C ends the command. A killed run continues where it stopped.
     """
     from meshwright.actions.follow import follow as run
     from meshwright.cli import output
-    from meshwright.cli.progress_bar import ProgressBar
     from meshwright.formatting import counted
 
     with ProgressBar() as bar:
@@ -223,11 +217,10 @@ def follow(
             progress=bar,
         )
     counts = made.counts
-    output.show(
+    return Answer(
         made,
         f"{counted(counts['events'], 'event')} from {counted(counts['read'], 'row')} written to "
         f"{made.events}",
-        json=json,
     )
 
 
@@ -241,22 +234,18 @@ def traffic(
     max_bad: MaxBad = 0.1,
     spark: Spark,
     progress: ShowProgress = False,
-    json: Json = False,
-) -> None:
+) -> Answer:
     """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
     from meshwright.actions.traffic import sum_traffic
-    from meshwright.cli import output
-    from meshwright.cli.progress_bar import ProgressBar, amounts
 
     with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
         made = sum_traffic(sources, out, publications, max_bad=max_bad, spark=spark, progress=bar)
     found = made.to_dict()
-    output.show(
+    return Answer(
         made,
         f"{found['publishers']:,} publishers, {found['channels']:,} channels, "
         f"{found['kept']:,} messages in {found['seconds']:,.1f} s",
         f"read {found['read']:,} rows = {found['kept']:,} kept + {found['quarantined']:,} quarantined",
         *_reason_lines(found["reasons"]),
         f"written to {out}",
-        json=json,
     )

@@ -1,1 +1,0 @@
-"""Commands that create and inspect datasets."""

@@ -1,1 +1,0 @@
-"""Commands from a plan to running brokers: route, export, lint, diff, apply, federation."""

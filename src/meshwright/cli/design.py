@@ -1,0 +1,303 @@
+"""Commands that choose links: `plan`, `compare` and `advise`, and the options of designs."""
+
+from __future__ import annotations
+
+from inspect import Parameter
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from meshwright.actions import plan as action
+from meshwright.actions import sources
+from meshwright.actions.plan import DESIGNS, PARAMETERS, DesignChoice, describe_parameter
+from meshwright.cli.commands import PROJECT
+from meshwright.cli.options import (
+    AllowEmpty,
+    Certify,
+    Costs,
+    FileColumns,
+    Force,
+    Metric,
+    ReportFile,
+    Seed,
+    ShowProgress,
+    Source,
+    Spark,
+    Threads,
+    Topics,
+)
+from meshwright.cli.output import Answer
+from meshwright.cli.progress_bar import ProgressBar
+
+*_OTHERS, _LAST = DESIGNS
+
+Algorithm: TypeAlias = Annotated[
+    str, typer.Option("--algorithm", metavar="NAME", help=f"{', '.join(_OTHERS)} or {_LAST}.")
+]
+
+
+class DesignParameters(dict[str, Any]):
+    """The parameters of designs: an option for each one that is declared."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(
+            {name: value for name, value in given.items() if value is not None and value is not False}
+        )
+
+    @classmethod
+    def as_options(cls) -> list[Parameter]:
+        """Return an option for each parameter, with its type and range."""
+        options = []
+        for name, declared in PARAMETERS.items():
+            flag, whole = declared.kind is bool, declared.kind is int  # the parser knows ranges of these
+            option = typer.Option(
+                f"--{name.replace('_', '-')}",
+                metavar=None if flag else declared.metavar or "|".join(declared.choices),
+                min=declared.least if whole else None,
+                help=describe_parameter(name) + ("" if whole else declared.range and f"  [{declared.range}]"),
+                rich_help_panel="Parameters of designs",
+            )
+            annotation = Annotated[bool if flag else declared.kind | None, option]  # type: ignore[valid-type]
+            default = False if flag else None
+            options.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+        return options
+
+
+PLAN_EXAMPLES = (
+    "meshwright plan subscriptions.csv --algorithm low --out plan",
+    "meshwright plan dataset --algorithm gpa --max-edges 500 --out plan",
+    "meshwright plan subscriptions.csv --algorithm minmax --literal --out plan",
+    "meshwright plan subscriptions.csv --algorithm low --k 1 --strict --out plan",
+    "meshwright plan dataset --algorithm gpm --ratio 0.2 --out plan",
+    "meshwright plan dataset --algorithm randomm --max-degree 8 --arbitrary --out plan",
+    "meshwright plan subscriptions.csv --costs places.csv --out plan",
+    "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
+    "meshwright plan subscriptions.csv --out plan --report plan.html",
+    "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
+    "meshwright plan dataset --parts 8 --coverage 3 --out plan",
+    "meshwright plan dataset --parts 200 --master spark://head:7077 --out plan",
+    "meshwright plan filters.csv --topic-kind mqtt --expand '#' --skip-unusable --out plan",
+    "meshwright plan export.txt --delimiter ';' --node Broker --topic Filter --out plan",
+)
+
+
+def plan(
+    source: Source,
+    *,
+    context: typer.Context,
+    out: Annotated[
+        str, typer.Option("--out", metavar="PLAN", help="The folder to write the plan to, by path or URL.")
+    ],
+    algorithm: Algorithm = "gm",
+    parameters: DesignParameters,
+    costs: Costs = None,
+    metric: Metric = False,
+    certify: Certify = False,
+    report: ReportFile = None,
+    front: Annotated[
+        bool,
+        typer.Option("--front", help="Best: one plan per maximum degree on the trade-off, and a chart."),
+    ] = False,
+    spark: Spark,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            "--parts",
+            metavar="P",
+            min=1,
+            help="On Spark: plan this many parts separately; less memory, more links.",
+        ),
+    ] = None,
+    coverage: Annotated[
+        int | None,
+        typer.Option(
+            "--coverage",
+            metavar="N",
+            min=1,
+            help="With parts: representatives per topic of a part; 3 by default.",
+        ),
+    ] = None,
+    columns: FileColumns,
+    topics: Topics,
+    allow_empty: AllowEmpty = False,
+    force: Force = False,
+    seed: Seed = 0,
+    threads: Threads = 1,
+    progress: ShowProgress = False,
+) -> Answer:
+    """Design which brokers to link, and write the plan.
+
+    With --parts, gm, minmax and low run on Spark (--master) by divide and conquer, for an interest that does
+    not fit into the memory of this machine. Without --parts, every plan is made on this machine.
+
+    MQTT filters that overlap are planned as one topic: a group, whose brokers share one tree.
+
+    With a project file, changed logs are read first, and the trees are chosen as route does.
+    """
+    from functools import partial
+
+    from meshwright.actions import sources
+    from meshwright.actions.project import plan_project
+    from meshwright.report import comparison
+
+    read = sources.Source(source, columns.resolved(), topics)
+    choice = action.DesignChoice(algorithm, parameters, seed, threads, certify)
+    with ProgressBar(forced=progress, goal=parameters.get("max_edges")) as bar:
+        if front:
+            found = action.plan_front(
+                read, out, choice, costs=costs, report=report, allow_empty=allow_empty, progress=bar
+            )
+            written = f"written to {out}: a plan for each row, and front.png"
+            return Answer(found, found.source.size, comparison(found.plans), written)
+        project = context.meta.get(PROJECT)
+        make = action.plan if project is None else partial(plan_project, project)
+        made = make(
+            read, out, choice, costs=costs, metric=metric, parts=action.Parts(parts, coverage, spark),
+            report=report, allow_empty=allow_empty, force=force, progress=bar,
+        )  # fmt: skip
+    return Answer(made)
+
+
+COMPARE_EXAMPLES = (
+    "meshwright compare subscriptions.csv --chart comparison.png",
+    "meshwright compare dataset --algorithms gm,low,gpm --k 5 --max-degree 8",
+    "meshwright compare dataset --algorithms gpa,gpm,spidercastm,randomm --ratio 0.2",
+)
+
+ADVISE_EXAMPLES = (
+    "meshwright advise subscriptions.csv --chart advice.png",
+    "meshwright advise subscriptions.csv --max-degree 8 --out plan --report advice.html",
+    "meshwright advise dataset --resilient",
+)
+
+
+def compare(
+    source: Source,
+    *,
+    algorithms: Annotated[
+        str, typer.Option("--algorithms", metavar="A,B,C", help="Designs, separated by commas.")
+    ] = "gm,low,minmax,ring",
+    chart: Annotated[
+        Path | None,
+        typer.Option("--chart", metavar="FILE", help="Draw degrees and support: a .png, .svg or .pdf file."),
+    ] = None,
+    parameters: DesignParameters,
+    costs: Costs = None,
+    metric: Metric = False,
+    certify: Annotated[
+        bool | None,
+        typer.Option(
+            "--certify/--no-certify",
+            help="Prove a lower bound on links; by default if there are at most 50,000 subscriptions.",
+            show_default=False,
+        ),
+    ] = None,
+    columns: FileColumns,
+    topics: Topics,
+    seed: Seed = 0,
+    threads: Threads = 1,
+    progress: ShowProgress = False,
+) -> Answer:
+    """Design by several algorithms and show them side by side.
+
+    Each algorithm gets the parameters that it takes; --ratio gives each a budget from one and the same run of
+    the literal MinMax-ODA. With --costs the table shows the total cost of each
+    design; "above the fewest" is the largest possible excess over the fewest links, proven by prices, and for
+    designs that keep degrees low over the fewest links at the same maximum degree.
+    """
+    from meshwright.actions.compare import compare_designs
+    from meshwright.report import comparison, refuting_lines
+
+    read = sources.Source(source, columns.resolved(), topics)
+    choice = DesignChoice(parameters=parameters, seed=seed, threads=threads)
+    with ProgressBar(forced=progress, goal=parameters.get("max_edges")) as bar:
+        made = compare_designs(
+            read, algorithms, choice, certify=certify, costs=costs, metric=metric, chart=chart, progress=bar
+        )
+    plans, drawn = made.comparison.plans, [] if chart is None else [f"chart: {chart}"]
+    lines = [*refuting_lines(plans), *made.source.lines, *drawn]
+    return Answer(made, made.source.size, comparison(plans), *lines)
+
+
+def advise(
+    source: Source,
+    *,
+    max_degree: Annotated[
+        int | None,
+        typer.Option("--max-degree", metavar="D", min=1, help="Maximum number of links of a broker."),
+    ] = None,
+    max_edges: Annotated[
+        int | None, typer.Option("--max-edges", metavar="M", min=1, help="Maximum number of links in total.")
+    ] = None,
+    resilient: Annotated[
+        bool, typer.Option("--resilient", help="Topics must stay connected when any single broker fails.")
+    ] = False,
+    diameter: Annotated[
+        int | None,
+        typer.Option(
+            "--diameter",
+            metavar="D",
+            min=1,
+            help="Maximum number of hops between two subscribers of a topic, through subscribers of it.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="PLAN", help="Write the chosen plan to this folder.")
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option("--chart", metavar="FILE", help="Draw links against degree: a .png, .svg or .pdf file."),
+    ] = None,
+    report: ReportFile = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds",
+            metavar="S",
+            min=0,
+            help="Seconds for each search, and once more for all proofs; 20 by default.",
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            "--steps",
+            metavar="N",
+            min=0,
+            help="Or steps for each search, the same on every machine; proofs take what they need.",
+        ),
+    ] = None,
+    columns: FileColumns,
+    topics: Topics,
+    force: Force = False,
+    seed: Seed = 0,
+    threads: Threads = 1,
+    progress: ShowProgress = False,
+) -> Answer:
+    """Try the designs that fit, and say which one to take and why.
+
+    With --out the chosen plan has its page, report.html, in its folder; --report writes it elsewhere.
+
+    Every figure of the table is measured; "spare links" counts the links that could each be removed alone.
+    The exit code is 1 if no design that connects every topic meets the requirements. Within limits that are
+    too tight for that, the answer is the plan that connects the most.
+
+    With --seconds S it takes about 3·S, or 4·S with --max-degree, and a little more on large data: greedy
+    designs and measures take as long as they take.
+    """
+    from meshwright.actions.advise import SearchBudget, advise_on
+    from meshwright.report import advice_lines, advice_table
+
+    read = sources.Source(source, columns.resolved(), topics)
+    wishes = {"max_degree": max_degree, "max_edges": max_edges, "resilient": resilient, "diameter": diameter}
+    with ProgressBar(forced=progress) as bar:
+        made = advise_on(
+            read, wishes, SearchBudget(seconds, steps), DesignChoice(seed=seed, threads=threads), out=out,
+            report=report, chart=chart, force=force, progress=bar,
+        )  # fmt: skip
+    files = [] if chart is None else [f"chart: {chart}"]
+    files += [] if made.report is None else [f"report: {made.report}"]
+    files += [] if made.plan is None else [f"written to {made.plan}"]
+    lines = [*made.source.lines, *advice_lines(made.advice), *files]
+    return Answer(made, made.source.size, advice_table(made.advice), *lines)
