@@ -23,6 +23,15 @@ class Profiles:
     profiles: Mapping[str, Profile]
     chart: Path | None = None
 
+    @property
+    def hot_topics(self) -> list[str]:
+        """A line for people about the most popular topics of each source."""
+        lines = []
+        for name, made in self.profiles.items():
+            hottest = ", ".join(f"{topic} ({count:,})" for topic, count in made.hot[:5])
+            lines.append(f"hot topics of {name}: {hottest}")
+        return lines
+
     def to_dict(self) -> dict[str, Any]:
         """Return all profiles, and where the chart is."""
         described = [{"source": name, **made.described()} for name, made in self.profiles.items()]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from meshwright.actions.profile import Profiles
-    from meshwright.pipeline.dataset.profile import Profile
 
 
 PROFILE_EXAMPLES = (
@@ -63,7 +62,7 @@ def profile(
             progress=bar,
         )
     lines = [] if chart is None else [f"chart: {chart}"]
-    return Answer(made, _profile_table(made), *map(_hottest, made.profiles.items()), *lines)
+    return Answer(made, _profile_table(made), *made.hot_topics, *lines)
 
 
 def _profile_table(made: Profiles) -> Table:
@@ -93,13 +92,6 @@ def _profile_table(made: Profiles) -> Table:
     for label, figure in rows.items():
         table.add_row(label, *(figure(each) for each in made.profiles.values()))
     return table
-
-
-def _hottest(profile: tuple[str, Profile]) -> str:
-    """Return the most popular topics of a source in words."""
-    name, made = profile
-    hottest = ", ".join(f"{topic} ({count:,})" for topic, count in made.hot[:5])
-    return f"hot topics of {name}: {hottest}"
 
 
 def _quantiles(figures: dict[str, float]) -> str:
