@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calls import crowds, seeds
 from meshwright import Interest
-from meshwright.deploy import NamedTrees
+from meshwright.deploy.named_trees import NamedTrees
 from meshwright.designs.design import design
 from meshwright.filters import PlannedFilters
 from meshwright.greedy import grow, rules

@@ -25,6 +25,20 @@ FURTHER = (
     "designs.existence.Existence",
     "designs.existence.soc_exists",
     "designs.existence.tco_exists",
+    "deploy.folder_store.write_federation",
+    "deploy.graph_files.export",
+    "deploy.inventory.Endpoint",
+    "deploy.inventory.Inventory",
+    "deploy.inventory.read_inventory",
+    "deploy.manifest.DeployedFederation",
+    "deploy.manifest.read_federation",
+    "deploy.named_trees.NamedTrees",
+    "deploy.named_trees.TopicTree",
+    "deploy.named_trees.read_named_trees",
+    "deploy.settings.BrokerSettings",
+    "deploy.wiring.Wiring",
+    "deploy.wiring.rewire",
+    "deploy.wiring.wire",
 )
 """What callers of public functions make or call, and that no room lists."""
 

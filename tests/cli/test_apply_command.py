@@ -13,8 +13,8 @@ import pytest
 import typer
 
 from meshwright.cli.deploy import _ask_first
-from meshwright.deploy import read_federation
 from meshwright.deploy.folder_store import FederationFolder
+from meshwright.deploy.manifest import read_federation
 from meshwright.files import locks
 from routed_plans import write_routed_plan
 from terminal import meshwright

@@ -15,11 +15,13 @@ import meshwright as mw
 from meshwright.actions.federation import random_events
 from meshwright.brokers.mosquitto import MOSQUITTO
 from meshwright.churn.events import CRASH, LEAVE
-from meshwright.deploy import BrokerSettings, NamedTrees, wire
 from meshwright.deploy.hosts.local import Storm
+from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.proof.churn_verdict import ChurnVerdict, Count, Window
 from meshwright.deploy.proof.live_plan import synthetic_plan
 from meshwright.deploy.proof.verdict import Verdict
+from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.wiring import wire
 from meshwright.workloads import zipf
 from routed_plans import write_routed_plan
 from terminal import meshwright

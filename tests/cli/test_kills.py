@@ -29,7 +29,7 @@ from meshwright.store.datasets import read_dataset
 from meshwright.store.interest_files import load_interest
 from meshwright.store.plans import read_plan
 from meshwright.store.trees import read_trees
-from meshwright.deploy import read_federation
+from meshwright.deploy.manifest import read_federation
 from meshwright.files.folder_change import digest
 build_app()
 mw.route(mw.design(mw.Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm").overlay)  # loads the kernels

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from brokers import PROGRAM
-from meshwright.deploy import read_federation, read_named_trees
 from meshwright.deploy.hosts.local import run_federation
 from meshwright.deploy.hosts.supervisor import _apply_request
 from meshwright.deploy.inventory import extend_inventory
+from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.named_trees import read_named_trees
 from meshwright.store.trees import read_trees
 from routed_plans import write_routed_plan
 from terminal import Answer, meshwright

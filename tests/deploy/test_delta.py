@@ -12,21 +12,15 @@ from hypothesis import strategies as st
 
 from calls import seeds
 from meshwright import churn
-from meshwright.deploy import (
-    BrokerSettings,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    Wiring,
-    read_federation,
-    rewire,
-    wire,
-    write_federation,
-)
 from meshwright.deploy.delta import Delta, Step, explain_delta
-from meshwright.deploy.folder_store import update_folders
+from meshwright.deploy.folder_store import update_folders, write_federation
+from meshwright.deploy.inventory import Inventory
+from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
 from meshwright.deploy.waves import compute_delta
+from meshwright.deploy.wiring import Wiring, rewire, wire
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
 from routed_plans import named_trees, routed_plans

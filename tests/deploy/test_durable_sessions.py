@@ -8,16 +8,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.deploy import (
-    BrokerSettings,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    read_federation,
-    write_federation,
-)
 from meshwright.deploy.delta import explain_orphaned_sessions, orphaned_sessions
-from meshwright.deploy.folder_store import update_folders
+from meshwright.deploy.folder_store import update_folders, write_federation
+from meshwright.deploy.inventory import Inventory
+from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.waves import compute_delta
 from meshwright.deploy.wiring import Wiring, client_id, folder_of, local_client_id, rewire, wire
 from routed_plans import parse_configuration

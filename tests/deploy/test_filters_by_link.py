@@ -7,10 +7,10 @@ from collections import Counter, deque
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.deploy import NamedTrees, TopicTree, Wiring, wire
-from meshwright.deploy.named_trees import filters_by_link, neighbours
+from meshwright.deploy.named_trees import NamedTrees, TopicTree, filters_by_link, neighbours
 from meshwright.deploy.proof.prediction import names_for, predict
 from meshwright.deploy.targets.mosquitto.render import lines_overlap
+from meshwright.deploy.wiring import Wiring, wire
 from meshwright.filters import matches
 from naive_filters import TOPICS, filters, naive_covers, naive_matches, naive_overlaps
 

@@ -13,19 +13,12 @@ import yaml
 from hypothesis import given, settings
 
 import meshwright as mw
-from meshwright.deploy import (
-    BrokerSettings,
-    DeployedFederation,
-    Endpoint,
-    Inventory,
-    Wiring,
-    read_federation,
-    wire,
-    write_federation,
-)
-from meshwright.deploy.manifest import describe, manifest_text
+from meshwright.deploy.folder_store import write_federation
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.manifest import DeployedFederation, describe, manifest_text, read_federation
 from meshwright.deploy.passwords import fingerprint
-from meshwright.deploy.wiring import bridge_identity, client_id, folder_of
+from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.wiring import Wiring, bridge_identity, client_id, folder_of, wire
 from meshwright.errors import FormatError, InputError
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route

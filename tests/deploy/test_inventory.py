@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.deploy import Endpoint, Inventory, read_inventory
-from meshwright.deploy.inventory import extend_inventory, moved_brokers
+from meshwright.deploy.inventory import Endpoint, Inventory, extend_inventory, moved_brokers, read_inventory
 from meshwright.errors import FormatError, InputError, MeshwrightError
 
 CSV = "broker,host,port,tls\nberlin,10.0.0.1,1883,\noslo,oslo.example,8883,true\n"

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pytest
 
-from meshwright.deploy import NamedTrees, TopicTree
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.errors import InputError
 from meshwright.store.trees import ROLES, TREES
 

@@ -9,18 +9,13 @@ from pathlib import Path
 import pytest
 
 from accidents import killed_everywhere
-from meshwright.deploy import (
-    BrokerSettings,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    read_federation,
-    rewire,
-    wire,
-    write_federation,
-)
 from meshwright.deploy.drift import find_drift
-from meshwright.deploy.folder_store import update_folders
+from meshwright.deploy.folder_store import update_folders, write_federation
+from meshwright.deploy.inventory import Inventory
+from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
+from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.wiring import rewire, wire
 from meshwright.errors import FormatError, InputError, OutputError
 
 SECRET = b"0123456789abcdef"

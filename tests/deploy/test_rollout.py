@@ -15,19 +15,14 @@ from hypothesis import strategies as st
 
 from calls import seeds
 from meshwright import Interest
-from meshwright.deploy import (
-    BrokerSettings,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    read_federation,
-    wire,
-    write_federation,
-)
 from meshwright.deploy.change import plan_change, write_everything, write_stages, write_wave
-from meshwright.deploy.folder_store import FederationFolder
+from meshwright.deploy.folder_store import FederationFolder, write_federation
+from meshwright.deploy.inventory import Inventory
+from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD, STOP
-from meshwright.deploy.wiring import folder_of
+from meshwright.deploy.wiring import folder_of, wire
 from meshwright.errors import InputError
 from meshwright.routes import Trees
 from routed_plans import named_trees, parse_configuration, routed_plans

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.deploy import BrokerSettings, Endpoint, Inventory
+from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.passwords import client_password, fingerprint, password, read_secret
-from meshwright.deploy.settings import require_protected
+from meshwright.deploy.settings import BrokerSettings, require_protected
 from meshwright.errors import InputError
 
 SECRET = b"0123456789abcdef"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import meshwright
-from meshwright.deploy import BrokerSettings, Wiring
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import (
     ACCESS,
     DEFAULT_TARGET,
@@ -27,6 +27,7 @@ from meshwright.deploy.targets import (
     load_target,
     require_capable,
 )
+from meshwright.deploy.wiring import Wiring
 from meshwright.errors import InputError
 from routed_plans import write_routed_plan
 from terminal import meshwright as run

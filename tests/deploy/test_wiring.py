@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.deploy import NamedTrees, TopicTree, Wiring, rewire, wire
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.wiring import (
     LONGEST_FOLDER,
+    Wiring,
     check_folder_names,
     client_id,
     folder_of,
     local_client_id,
+    rewire,
+    wire,
 )
 from meshwright.errors import InputError
 

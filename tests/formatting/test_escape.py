@@ -17,18 +17,13 @@ from markdown_it import MarkdownIt
 import meshwright as mw
 from hostile import NAMES, UNSEEN
 from meshwright.cli import output
-from meshwright.deploy import (
-    BrokerSettings,
-    Endpoint,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    wire,
-    write_federation,
-)
+from meshwright.deploy.folder_store import write_federation
 from meshwright.deploy.graph_files import export
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.handbook import handbook
-from meshwright.deploy.wiring import folder_of
+from meshwright.deploy.wiring import folder_of, wire
 from meshwright.formatting import escape
 from meshwright.report.charts import federation_picture
 from terminal import meshwright

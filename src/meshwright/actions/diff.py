@@ -58,6 +58,7 @@ class Difference:
     @property
     def markdown(self) -> str:
         """The steps that are left as Markdown, for a review: a table, and what they mean for messages."""
+        from meshwright.deploy.delta import name_lines
         from meshwright.formatting import counted, escape
 
         waves = list(enumerate(self.delta.waves, start=1))[self.waves_done :]
@@ -68,12 +69,7 @@ class Difference:
             return "\n".join([heading, "", *self.lines, *by_hand])
         rows = []
         for number, step in steps[:MOST_ROWS]:
-            lines = [
-                ", ".join(f"{topic} ↔ {listener}" for listener, topic, _ in each[:3])
-                + (f" and {len(each) - 3} more" if len(each) > 3 else "")
-                for each in (step.removed, step.added)
-            ]
-            cells = [str(number), step.broker, step.action, *lines]
+            cells = [str(number), step.broker, step.action, *map(name_lines, (step.removed, step.added))]
             rows.append("| " + " | ".join(escape.markdown(cell) for cell in cells) + " |")
         left = len(steps) - MOST_ROWS
         more = [f"… and {counted(left, 'more step')}"] if left > 0 else []

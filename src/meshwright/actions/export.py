@@ -156,7 +156,7 @@ def _rewrite(
     trees: NamedTrees, settings: BrokerSettings, out: Path, choice: BrokerChoice
 ) -> tuple[Wiring, Inventory, list[str], list[str]]:
     """Change the folder of a federation at once, if no broker needs other files in between."""
-    from meshwright.deploy.change import plan_change, require_one_action_each
+    from meshwright.deploy.change import plan_change, write_everything
     from meshwright.deploy.delta import explain_delta
     from meshwright.deploy.folder_store import FederationFolder, require_same_settings
     from meshwright.deploy.inventory import read_inventory
@@ -167,8 +167,7 @@ def _rewrite(
     with store.lock():
         change = plan_change(store, trees, require_same_settings(out, settings), given)
         notes = require_protected(change.inventory, change.settings, insecure=choice.insecure)
-        require_one_action_each(change)
-        store.update(change.files, change.described, overwrite_edits=False)
+        write_everything(change, overwrite_edits=False)
     return change.delta.new, change.inventory, list(explain_delta(change.delta)), notes
 
 

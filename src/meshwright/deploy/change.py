@@ -9,6 +9,7 @@ from typing import Protocol
 
 from meshwright.deploy.delta import Delta, explain_delta, explain_orphaned_sessions
 from meshwright.deploy.drift import BrokerDrift, Drift
+from meshwright.deploy.folder_store import write_new_folder
 from meshwright.deploy.inventory import Inventory, extend_inventory
 from meshwright.deploy.manifest import DeployedFederation, describe
 from meshwright.deploy.named_trees import NamedTrees
@@ -18,13 +19,11 @@ from meshwright.deploy.rollout import (
     target_digest,
 )
 from meshwright.deploy.settings import BrokerSettings
-from meshwright.deploy.targets import federation_files, mode_of, require_capable, wave_files
+from meshwright.deploy.targets import federation_files, require_capable, wave_files
 from meshwright.deploy.waves import compute_delta
 from meshwright.deploy.wiring import check_folder_names, rewire
 from meshwright.errors import InputError, first_five
-from meshwright.files.atomic import new_folder
 from meshwright.files.header import Kind, header_text
-from meshwright.files.real_folder import RealFolder
 
 STAGES = Kind("staged rollout", "rollout.json", 1)
 """A folder with the files of each wave."""
@@ -141,25 +140,13 @@ def plan_change(
     return Change(store, before, trees, endpoints, settings, delta, drift, rollout)
 
 
-def write_everything(change: Change) -> list[str]:
+def write_everything(change: Change, *, overwrite_edits: bool = True) -> list[str]:
     """Write the last files of all brokers, for a change whose brokers act once each; return what changed.
 
     Raises
     ------
     InputError
         If a broker acts in several waves: it needs other files in between.
-    """
-    require_one_action_each(change)
-    return change.store.update(change.files, change.described)
-
-
-def require_one_action_each(change: Change) -> None:
-    """Refuse to write everything at once where brokers need other files in between.
-
-    Raises
-    ------
-    InputError
-        If a broker acts in several waves.
     """
     left = replace(change.delta, waves=change.rollout.waves[change.rollout.done :])
     twice = acts_on_intermediate_files(left, reloads=change.settings.reloads)
@@ -168,6 +155,7 @@ def require_one_action_each(change: Change) -> None:
             f"brokers {first_five(twice)} act in several waves and need other files in each: write one wave "
             "after the other with meshwright apply --wave next, or all of them with apply --staged DIR"
         )
+    return change.store.update(change.files, change.described, overwrite_edits=overwrite_edits)
 
 
 def write_wave(change: Change, wave: str) -> tuple[int, list[str]]:
@@ -209,22 +197,10 @@ def write_stages(change: Change, path: Path) -> Path:
 
     The folder of the federation does not change. `last` holds all files as they are after the last wave.
     """
-    rollout = change.rollout
-    with new_folder(path, STAGES) as folder, RealFolder(folder) as inside:
-        inside.restrict(".")
-        for number, wave in enumerate(rollout.waves[rollout.done :], start=rollout.done + 1):
-            files = wave_files(wave, change.delta, change.inventory, change.settings)
-            for name, text in files.items():
-                inside.create(
-                    f"wave-{number}/{name}",
-                    text.encode(),
-                    mode_of(name, change.settings),
-                    flush=False,
-                )
-            steps = "".join(f"{step}\n" for step in wave)
-            inside.create(f"wave-{number}/steps.txt", steps.encode(), 0o640, flush=False)
-        for name, text in change.files.items():
-            inside.create(f"last/{name}", text.encode(), mode_of(name, change.settings), flush=False)
-        record = {"federation": str(change.store), **replace(rollout).record()}
-        inside.create(STAGES.file, header_text(STAGES, record).encode(), 0o640, flush=False)
-    return path
+    rollout, staged = change.rollout, {f"last/{name}": text for name, text in change.files.items()}
+    for number, wave in enumerate(rollout.waves[rollout.done :], start=rollout.done + 1):
+        files = wave_files(wave, change.delta, change.inventory, change.settings)
+        files["steps.txt"] = "".join(f"{step}\n" for step in wave)
+        staged |= {f"wave-{number}/{name}": text for name, text in files.items()}
+    staged[STAGES.file] = header_text(STAGES, {"federation": str(change.store), **rollout.record()})
+    return write_new_folder(path, STAGES, staged, change.settings)

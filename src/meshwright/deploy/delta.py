@@ -11,11 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from meshwright.deploy.targets import RELOAD, RESTART, STOP
-from meshwright.deploy.wiring import LOCAL, Wiring, client_id, local_client_id
+from meshwright.deploy.wiring import Wiring, bridge_identity, client_id, local_client_id
 from meshwright.formatting import counted
 
 TopicLine: TypeAlias = tuple[str, str, str]
 """A line of a bridge: its listener, the topic, and the direction."""
+
+
+def name_lines(lines: Sequence[TopicLine]) -> str:
+    """Name the first three lines, and how many more there are."""
+    shown = ", ".join(f"{topic} ↔ {listener}" for listener, topic, _ in lines[:3])
+    return shown + (f" and {len(lines) - 3} more" if len(lines) > 3 else "")
 
 
 @dataclass(frozen=True)
@@ -38,8 +44,7 @@ class Step:
         parts = [f"{self.action} {self.broker}"]
         for word, lines in (("without", self.removed), ("with", self.added)):
             if lines:
-                shown = ", ".join(f"{topic} ↔ {listener}" for listener, topic, _ in lines[:3])
-                parts.append(f"{word} {shown}" + (f" and {len(lines) - 3} more" if len(lines) > 3 else ""))
+                parts.append(f"{word} {name_lines(lines)}")
         if self.bridges is None and self.action == RELOAD:
             parts.append("for changed passwords and access")
         return "; ".join(parts)
@@ -175,13 +180,11 @@ def orphaned_sessions(delta: Delta, steps: Iterable[Step] | None = None) -> dict
 
 def explain_orphaned_sessions(delta: Delta, identity: str | None = None) -> list[str]:
     """Return a line that lists the sessions to end after a delta; no line if there are none."""
-    from meshwright.deploy.wiring import bridge_identity
-
-    listed = []
-    for broker, ids in orphaned_sessions(delta).items():
-        for name in ids:
-            local = LOCAL if name.startswith(LOCAL) else ""
-            listed.append(f"{local}{bridge_identity(identity, name.removeprefix(LOCAL))} at {broker}")
+    listed = [
+        f"{bridge_identity(identity, name)} at {broker}"
+        for broker, ids in orphaned_sessions(delta).items()
+        for name in ids
+    ]
     if not listed:
         return []
     more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""

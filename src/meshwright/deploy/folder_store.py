@@ -27,7 +27,7 @@ from meshwright.deploy.wiring import Wiring, check_folder_names, folder_of
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.folder_change import LOCK, FolderChange, change_folder, digest
-from meshwright.files.header import FEDERATION, holds
+from meshwright.files.header import FEDERATION, Kind, holds
 from meshwright.files.locks import holder, locked
 from meshwright.files.real_folder import RealFolder
 
@@ -62,13 +62,17 @@ def write_federation(
             store.update(files, describe(wiring, checked, settings), overwrite_edits=False)
         return target
     files = federation_files(trees, wiring, checked, settings)
-    with new_folder(target, FEDERATION) as folder, RealFolder(folder) as inside:
+    manifest = manifest_text(describe(wiring, checked, settings, files))
+    return write_new_folder(target, FEDERATION, {**files, FEDERATION.file: manifest}, settings)
+
+
+def write_new_folder(path: Path, kind: Kind, files: Mapping[str, str], settings: BrokerSettings) -> Path:
+    """Write a new folder with these texts, by their paths in it, each with the mode of its file."""
+    with new_folder(path, kind) as folder, RealFolder(folder) as inside:
         inside.restrict(".")
         for name, text in files.items():
             inside.create(name, text.encode(), mode_of(name, settings), flush=False)
-        described = describe(wiring, checked, settings, files)
-        inside.create(FEDERATION.file, manifest_text(described).encode(), 0o640, flush=False)
-    return target
+    return path
 
 
 def require_same_settings(folder: Path, settings: BrokerSettings) -> BrokerSettings:

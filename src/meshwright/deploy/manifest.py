@@ -15,7 +15,7 @@ from meshwright.deploy.inventory import BrokerRecord, Inventory, moved_brokers
 from meshwright.deploy.rollout import Rollout, RolloutRecord
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import DEFAULT_TARGET, TARGETS
-from meshwright.deploy.wiring import Bridges, Wiring, folder_of
+from meshwright.deploy.wiring import Wiring, folder_of
 from meshwright.errors import FormatError, InputError
 from meshwright.files.folder_change import complete
 from meshwright.files.header import FEDERATION, check_header, damaged, header_text, read_header
@@ -209,10 +209,7 @@ def manifest_text(deployed: DeployedFederation) -> str:
         "files": dict(sorted(deployed.files.items())),
     }
     if deployed.settings.durable and wiring.former_topics:
-        content["taken_off"] = [
-            {"dialler": dialler, "listener": listener, "topics": list(topics)}
-            for (dialler, listener), topics in wiring.former_topics.items()
-        ]
+        content["taken_off"] = _bridge_records(wiring.former_topics)
     if deployed.settings.identity is not None:
         content["identity"] = deployed.settings.identity
     gone = deployed.inventory.endpoints.keys() - set(wiring.order)
@@ -225,8 +222,9 @@ def manifest_text(deployed: DeployedFederation) -> str:
     return header_text(FEDERATION, content)
 
 
-def _bridge_records(bridges: Bridges) -> list[dict[str, Any]]:
+def _bridge_records(bridges: Mapping[tuple[str, str], Any]) -> list[dict[str, Any]]:
+    """Return bridges as records, each with its topics."""
     return [
-        {"dialler": dialler, "listener": listener, "topics": dict(topics)}
+        {"dialler": dialler, "listener": listener, "topics": topics}
         for (dialler, listener), topics in bridges.items()
     ]

@@ -163,10 +163,13 @@ def local_client_id(dialler: str, listener: str) -> str:
 def bridge_identity(key: str | None, client: str) -> str:
     """Return the id and user name of a bridge: with a key, one that clients of a broker cannot guess.
 
-    A client that connects with the id of a bridge takes its place.
+    A client that connects with the id of a bridge takes its place. The id at the dialler is derived from the
+    one at the listener.
     """
     if key is None:
         return client
+    if client.startswith(LOCAL):
+        return f"{LOCAL}{bridge_identity(key, client.removeprefix(LOCAL))}"
     return f"{client}.{hmac.new(key.encode(), client.encode(), hashlib.sha256).hexdigest()[:IDENTITY]}"
 
 

@@ -16,20 +16,15 @@ from paho.mqtt.enums import CallbackAPIVersion
 from brokers import PROGRAM, unused_ports
 from meshwright.brokers.mosquitto import MOSQUITTO
 from meshwright.brokers.processes import Brokers
-from meshwright.deploy import (
-    BrokerSettings,
-    Endpoint,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    wire,
-    write_federation,
-)
+from meshwright.deploy.folder_store import write_federation
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.observations import links_up
 from meshwright.deploy.passwords import client_password, password
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.logs import Logs
-from meshwright.deploy.wiring import bridge_identity, client_id, folder_of
+from meshwright.deploy.wiring import bridge_identity, client_id, folder_of, wire
 from terminal import meshwright
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")

@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
-from meshwright.deploy import BrokerSettings, Inventory, NamedTrees, TopicTree, rewire, wire
 from meshwright.deploy.hosts import churn_traffic as churn
 from meshwright.deploy.hosts.churn_traffic import QUEUE_PATIENCE, _changed_topics, _ChurnRun
+from meshwright.deploy.inventory import Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.proof.churn_verdict import Window
 from meshwright.deploy.proof.traffic import Message, load_aiomqtt
+from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.wiring import rewire, wire
 
 CHAIN = NamedTrees(
     tuple("abc"),

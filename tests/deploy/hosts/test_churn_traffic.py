@@ -13,11 +13,11 @@ from brokers import PROGRAM
 from meshwright import churn
 from meshwright.brokers.mosquitto import installed_version
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
-from meshwright.deploy import BrokerSettings
 from meshwright.deploy.hosts.churn_traffic import churn_federation
 from meshwright.deploy.hosts.local import RunningFederation
 from meshwright.deploy.proof.churn_verdict import ChurnVerdict
 from meshwright.deploy.proof.live_plan import FederationPlan, LivePlan
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.store.trees import TREES

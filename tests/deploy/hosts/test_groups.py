@@ -9,10 +9,11 @@ import pytest
 
 from brokers import PROGRAM
 from meshwright.churn import Event
-from meshwright.deploy import BrokerSettings, NamedTrees
 from meshwright.deploy.hosts.churn_traffic import churn_federation
 from meshwright.deploy.hosts.local import publish_everywhere, run_federation
+from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.proof.live_plan import FederationPlan, LivePlan
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.designs.design import design
 from meshwright.filters import FilterChoice, PlannedFilters, plan_filters
 from meshwright.interest import Interest

@@ -20,16 +20,7 @@ import meshwright as mw
 from brokers import PROGRAM, unused_ports
 from meshwright.brokers.mosquitto import MOSQUITTO
 from meshwright.brokers.processes import Brokers
-from meshwright.deploy import (
-    BrokerSettings,
-    Endpoint,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    Wiring,
-    wire,
-    write_federation,
-)
+from meshwright.deploy.folder_store import write_federation
 from meshwright.deploy.hosts.local import (
     Storm,
     publish_everywhere,
@@ -37,10 +28,13 @@ from meshwright.deploy.hosts.local import (
     run_storm,
     wire_without_trees,
 )
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.observations import FILTER_CARRIED, Observation, links_up
 from meshwright.deploy.proof.prediction import publications
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.logs import Logs
-from meshwright.deploy.wiring import folder_of
+from meshwright.deploy.wiring import Wiring, folder_of, wire
 from meshwright.filters import plan_filters
 from meshwright.interest import Interest
 from meshwright.workloads import zipf
@@ -169,7 +163,7 @@ def _is_alive(pid: int) -> bool:
 RUN_TWO_BROKERS = """
 import sys
 from pathlib import Path
-from meshwright.deploy import NamedTrees, TopicTree
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.hosts.local import run_federation
 trees = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})
 with run_federation(trees, Path(sys.argv[1])) as federation:

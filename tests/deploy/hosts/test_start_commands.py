@@ -18,17 +18,12 @@ import pytest
 import yaml
 
 from brokers import PROGRAM, unused_ports
-from meshwright.deploy import (
-    BrokerSettings,
-    Endpoint,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    read_federation,
-    wire,
-    write_federation,
-)
-from meshwright.deploy.folder_store import update_folders
+from meshwright.deploy.folder_store import update_folders, write_federation
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
+from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.wiring import wire
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 PAIR = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})

@@ -18,20 +18,14 @@ import pytest
 
 from brokers import PROGRAM, wait_until
 from meshwright import Interest
-from meshwright.deploy import (
-    BrokerSettings,
-    Endpoint,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    folder_store,
-    read_federation,
-    read_named_trees,
-)
+from meshwright.deploy import folder_store
 from meshwright.deploy.hosts import supervisor
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
-from meshwright.deploy.inventory import extend_inventory
+from meshwright.deploy.inventory import Endpoint, Inventory, extend_inventory
+from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.named_trees import NamedTrees, TopicTree, read_named_trees
 from meshwright.deploy.passwords import fingerprint, read_secret
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.designs.design import design
 from meshwright.errors import InputError
 from meshwright.routes import route

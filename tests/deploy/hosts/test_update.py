@@ -7,22 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.deploy import (
-    BrokerSettings,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    Wiring,
-    rewire,
-    wire,
-    write_federation,
-)
 from meshwright.deploy.delta import Delta, Step
-from meshwright.deploy.folder_store import update_folders
+from meshwright.deploy.folder_store import update_folders, write_federation
+from meshwright.deploy.inventory import Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.observations import expected_observations
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import step_files
 from meshwright.deploy.targets.mosquitto.logs import log_lines
 from meshwright.deploy.waves import compute_delta
+from meshwright.deploy.wiring import Wiring, rewire, wire
 
 ORDER = ("a", "b", "c")
 OLD = Wiring(ORDER, {("b", "a"): {"x": "both", "y": "both"}, ("c", "a"): {"z": "both"}})

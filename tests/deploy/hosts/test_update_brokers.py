@@ -17,31 +17,24 @@ import meshwright as mw
 from brokers import PROGRAM, unused_ports
 from meshwright.brokers.mosquitto import installed_version
 from meshwright.churn.events import JOIN, LEAVE, Event
-from meshwright.deploy import (
-    BrokerSettings,
-    Endpoint,
-    Inventory,
-    NamedTrees,
-    TopicTree,
-    Wiring,
-    read_federation,
-    rewire,
-    wire,
-)
 from meshwright.deploy.change import Change
 from meshwright.deploy.delta import Delta
 from meshwright.deploy.folder_store import FederationFolder, update_folders
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.hosts.update import apply_change, apply_wave, end_sessions
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.observations import links_up
 from meshwright.deploy.proof.live_plan import FederationPlan, LivePlan
 from meshwright.deploy.proof.traffic import Message, Observers, load_aiomqtt
 from meshwright.deploy.proof.verdict import judge
 from meshwright.deploy.rollout import Rollout
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD
 from meshwright.deploy.targets.mosquitto.logs import GONE, RELOADED, Logs
 from meshwright.deploy.waves import compute_delta
-from meshwright.deploy.wiring import client_id, local_client_id
+from meshwright.deploy.wiring import Wiring, client_id, local_client_id, rewire, wire
 from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
 from routed_plans import named_trees

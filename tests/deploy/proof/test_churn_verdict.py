@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from meshwright.deploy import NamedTrees, TopicTree
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.proof.churn_verdict import (
     IN_TRANSIT,
     WAVE_LIMIT,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from meshwright.deploy import wire
 from meshwright.deploy.hosts.local import wire_without_trees
 from meshwright.deploy.proof.live_plan import read_federation_plan, synthetic_plan
+from meshwright.deploy.wiring import wire
 from meshwright.errors import InputError
 from meshwright.jit.compiler import config
 

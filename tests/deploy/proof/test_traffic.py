@@ -10,11 +10,12 @@ from typing import Any, Self
 
 import pytest
 
-from meshwright.deploy import BrokerSettings, Inventory
 from meshwright.deploy.hosts.update import end_sessions
+from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.passwords import client_password
 from meshwright.deploy.proof import traffic
 from meshwright.deploy.proof.traffic import TRIES, Observers
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.wiring import bridge_identity
 
 SECRET = b"0123456789abcdef"

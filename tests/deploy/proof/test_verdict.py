@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from meshwright.deploy import TopicTree
+from meshwright.deploy.named_trees import TopicTree
 from meshwright.deploy.proof.traffic import Message
 from meshwright.deploy.proof.verdict import Verdict, hops_from, judge
 

@@ -18,7 +18,7 @@ from meshwright.deploy.proof.traffic import client_of
 from meshwright.deploy.rollout import Rollout
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD, RESTART, START, STOP, wave_files
-from meshwright.deploy.wiring import LOCAL, bridge_identity
+from meshwright.deploy.wiring import bridge_identity
 
 
 def apply_change(change: Change, federation: RunningFederation) -> list[str]:
@@ -96,11 +96,7 @@ def end_sessions(
     secret = settings.secret
 
     async def end(broker: str, name: str) -> None:
-        local = name.startswith(LOCAL)
-        session = (
-            f"{LOCAL if local else ''}{bridge_identity(settings.identity_key, name.removeprefix(LOCAL))}"
-        )
-        place = inventory.endpoints[broker]
+        session, place = bridge_identity(settings.identity_key, name), inventory.endpoints[broker]
         async with client_of(broker, place, session, secret, clean_session=True, certificate=certificate):
             pass
 

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from meshwright.deploy import BrokerSettings, Inventory, NamedTrees, TopicTree, wire
+from meshwright.deploy.inventory import Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.fragments import (
     access_lines,
     check_existing,
     remote_password,
     requirements,
 )
-from meshwright.deploy.wiring import client_id
+from meshwright.deploy.wiring import client_id, wire
 from meshwright.errors import InputError
 
 CHAIN = NamedTrees(tuple("abc"), {"x": TopicTree((("a", "b"), ("b", "c")), frozenset("abc"))})

@@ -7,8 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from meshwright.deploy import BrokerSettings, Endpoint, Inventory, NamedTrees, TopicTree, Wiring, wire
+from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.handbook import MOST_RELAYED, MOST_ROWS, handbook
+from meshwright.deploy.wiring import Wiring, wire
 
 PAIR = NamedTrees(
     ("a", "b", "c"),

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from meshwright.deploy import Wiring
 from meshwright.deploy.observations import LINK_UP, LISTENING, REVISION, Observation, links_up
 from meshwright.deploy.targets.mosquitto.logs import RELOADED, Logs, log_lines
+from meshwright.deploy.wiring import Wiring
 from meshwright.errors import InputError
 
 READY, CHANGED = Observation(LISTENING, what="1883"), Observation(REVISION)

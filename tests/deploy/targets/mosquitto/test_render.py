@@ -7,10 +7,11 @@ import hashlib
 
 import pytest
 
-from meshwright.deploy import BrokerSettings, Endpoint, Inventory, Wiring
+from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.passwords import client_password, password
+from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.render import broker_files, configuration
-from meshwright.deploy.wiring import bridge_identity
+from meshwright.deploy.wiring import Wiring, bridge_identity
 
 SECRET = b"0123456789abcdef"
 KEY = BrokerSettings(secret=SECRET).identity_key
