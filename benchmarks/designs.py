@@ -50,7 +50,7 @@ def _design_calls(interest: Interest) -> dict[str, Callable[[], Any]]:
         "randoma": {"max_edges": len(grow(interest, rules.gm))},
         "randomm": {"max_degree": 8},
     }
-    return {name: partial(find(name).build, interest, **budget) for name, budget in budgets.items()}
+    return {name: partial(find(name).load(), interest, **budget) for name, budget in budgets.items()}
 
 
 def compare_best(case: Case) -> dict[str, Any]:

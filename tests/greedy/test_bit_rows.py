@@ -11,7 +11,8 @@ from meshwright.greedy import Tuning, rules
 from meshwright.greedy.candidates import everything
 from meshwright.greedy.kernels.bit_rows import give_held_rows
 from meshwright.greedy.kernels.state import FREE_ROWS, HELD, HOLDING, State
-from meshwright.greedy.level_run import LevelRun, Task
+from meshwright.greedy.level_run import LevelRun
+from meshwright.greedy.path_choice import Task
 
 EVERY_TOPIC = Tuning(heavy=0, large=2, index=0)
 

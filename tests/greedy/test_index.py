@@ -16,8 +16,8 @@ from calls import COMPILED, RULES, Call, calls, crowds, examples, triples
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, candidates, grow, level_run, path_choice, rules
 from meshwright.greedy.index_run import IndexRun
-from meshwright.greedy.level_run import LevelRun, Task
-from meshwright.greedy.path_choice import EVERY_LEVEL, highest_level, listing_pays, may_pay
+from meshwright.greedy.level_run import LevelRun
+from meshwright.greedy.path_choice import EVERY_LEVEL, Task, highest_level, listing_pays, may_pay
 from meshwright.interest import Interest
 from meshwright.workloads import expo, unif, zipf
 

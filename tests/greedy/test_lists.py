@@ -20,8 +20,9 @@ from meshwright.greedy import Tuning, candidates, grow, index_run, pair_lists, r
 from meshwright.greedy.index_run import IndexRun
 from meshwright.greedy.kernels import index
 from meshwright.greedy.kernels.state import State
-from meshwright.greedy.level_run import LevelRun, Task
+from meshwright.greedy.level_run import LevelRun
 from meshwright.greedy.pair_lists import PairLists, lay_out_buckets, most_places
+from meshwright.greedy.path_choice import Task
 from meshwright.interest import Interest
 from meshwright.workloads import unif, zipf
 

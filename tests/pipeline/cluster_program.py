@@ -14,8 +14,7 @@ from typing import Any
 
 import meshwright as mw
 from meshwright.greedy import rules
-from meshwright.pipeline.plans.divide import divide
-from meshwright.pipeline.plans.parts import plan_in_parts
+from meshwright.pipeline.plans.parts import divide, plan_in_parts
 from meshwright.pipeline.plans.sharded_verify import verify_on_cluster
 from meshwright.pipeline.session.start import session
 from meshwright.workloads import unif

@@ -12,8 +12,8 @@ from meshwright import Interest, measure
 from meshwright.greedy import candidates, grow, rules
 from meshwright.greedy.rules import Rule
 from meshwright.overlay import Overlay
-from meshwright.pipeline.plans import divide as dividing
-from meshwright.pipeline.plans.divide import Loss, divide, loss, representatives, restrict, solve, split
+from meshwright.pipeline.plans import parts as dividing
+from meshwright.pipeline.plans.parts import Loss, divide, loss, representatives, restrict, solve, split
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 

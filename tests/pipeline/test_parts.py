@@ -11,8 +11,7 @@ from calls import triples
 from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.interest import Interest
-from meshwright.pipeline.plans.divide import divide
-from meshwright.pipeline.plans.parts import plan_in_parts
+from meshwright.pipeline.plans.parts import divide, plan_in_parts
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 

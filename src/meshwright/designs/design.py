@@ -82,12 +82,11 @@ def design(
             prices = bounds.prices(interest, seconds=timing.for_prices, threads=threads, progress=progress)
         taken |= timing.for_search
     pricing = {"prices": prices} if chosen.priced else {}
-    from meshwright.jit import compiler  # noqa: F401  numba is imported before the clock starts
-
+    build = chosen.load()
     if chosen.greedy:
-        from meshwright.greedy.kernels import sweep  # noqa: F401  and so are the engine's kernels
+        from meshwright.greedy.kernels import sweep  # noqa: F401  all kernels are imported before the clock starts
     began = working_seconds()
-    built = chosen.build(interest, **taken, **weighing, **running, **seeding, **pricing)
+    built = build(interest, **taken, **weighing, **running, **seeding, **pricing)
     seconds = working_seconds() - began
     overlay, solver_bound = (
         (built, None) if isinstance(built, Overlay) else (built.overlay, built.links_needed)

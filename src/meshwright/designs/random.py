@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from meshwright.arrays import Ids, frozen
+from meshwright.designs.kernels.random_links import (
+    ArbitraryLinks,
+    OpenPairs,
+    begin,
+    draw_from,
+    draw_links,
+    run,
+)
 from meshwright.designs.topic_sets import check_whole, streams
 from meshwright.greedy import layout
 from meshwright.greedy.driver import NO_LIMIT, Driver, limit_of
+from meshwright.greedy.kernels.state import Goal, Links
 from meshwright.greedy.rules import check_flag
+from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.designs.kernels.random_links import ArbitraryLinks, OpenPairs
-    from meshwright.greedy.kernels.state import Goal, Links
-    from meshwright.interest import Interest
 
 
 def add_random_links(
@@ -26,8 +29,6 @@ def add_random_links(
     """Add links drawn uniformly from those that contribute and fit, until a budget ends or none is left."""
     check_whole("max_edges", max_edges)
     check_whole("max_degree", max_degree)
-    from meshwright.designs.kernels.random_links import begin, run
-
     state = layout.lay_out_components(interest, limit_of(max_degree))
     left = _open_pairs(interest, seed)
     begin(left)
@@ -43,8 +44,6 @@ def add_random_links(
 
 def _open_pairs(interest: Interest, seed: int) -> OpenPairs:
     """Return the pairs before any link: all nodes are open, and no pair is counted yet."""
-    from meshwright.designs.kernels.random_links import OpenPairs
-
     slots = interest.num_subscriptions
     place = np.empty(slots, dtype=np.int32)
     place[interest.topic_slots] = np.arange(slots, dtype=np.int32)
@@ -66,8 +65,6 @@ def add_arbitrary_links(
     """Add links drawn uniformly from all pairs that fit, whether they contribute or not."""
     check_whole("max_edges", max_edges)
     check_whole("max_degree", max_degree)
-    from meshwright.designs.kernels.random_links import ArbitraryLinks, draw_from, draw_links
-
     nodes = interest.num_nodes
     limit = min(limit_of(max_degree), max(nodes - 1, 0))
     room = min(limit_of(max_edges), nodes * limit // 2)

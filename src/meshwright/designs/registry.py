@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from meshwright.designs.exact.solve import Solution
-    from meshwright.interest import Interest
     from meshwright.overlay import Overlay
 
 
@@ -122,12 +122,10 @@ class Design:
     narrower: Mapping[str, ParameterType] = field(default_factory=dict)
     """The parameters of which it takes fewer values than `PARAMETERS` says."""
 
-    def build(self, interest: Interest, **arguments: Any) -> Overlay | Solution:
-        """Build the overlay of an interest."""
+    def load(self) -> Callable[..., Overlay | Solution]:
+        """Import the function that builds the overlay of an interest."""
         module, _, name = self.function.rpartition(".")
-        function = getattr(import_module(f"meshwright.designs.{module}"), name)
-        built: Overlay | Solution = function(interest, **self.preset, **arguments)
-        return built
+        return partial(getattr(import_module(f"meshwright.designs.{module}"), name), **self.preset)
 
     def used(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that it uses; best uses k only for the objective balanced."""

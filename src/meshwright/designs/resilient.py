@@ -7,26 +7,29 @@ blocks of every topic. `remove_spare_links` then removes the links that no topic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright.arrays import Ids, frozen
 from meshwright.designs.by_contribution import gm
+from meshwright.designs.kernels.block_growth import CountedRow, Weights, begin, run
+from meshwright.designs.kernels.block_trees import Blocks
+from meshwright.designs.kernels.spare_links import (
+    Product,
+    Search,
+    count_neighbours,
+    drop_spare_links,
+    fill_neighbours,
+)
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, layout
 from meshwright.greedy.candidates import everything
 from meshwright.greedy.driver import NO_LIMIT, Driver
+from meshwright.greedy.kernels.state import Goal, Links
+from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.designs.kernels.block_growth import CountedRow
-    from meshwright.designs.kernels.block_trees import Blocks
-    from meshwright.designs.kernels.spare_links import Product
-    from meshwright.greedy.kernels.state import Goal, Links
-    from meshwright.interest import Interest
 
 RUNS = (((1, 1, 0), (0, 0, 1)), ((1, 1, 4),))
 """For each run and phase: what a link counts by components, by missing links and by blocks."""
@@ -107,8 +110,6 @@ def grow_biconnected(
     If the last phase weighs blocks, every topic survives the failure of any one node. `window` changes the
     speed only.
     """
-    from meshwright.designs.kernels.block_growth import Weights, begin, run
-
     state = layout.lay_out_components(interest, NO_LIMIT)
     sweep = layout.lay_out_sweep(interest, everything, state, Tuning(window=window), sparing=False)
     blocks, row = _lay_out_blocks(interest), _lay_out_row(interest, phases)
@@ -145,8 +146,6 @@ def needed_links(interest: Interest) -> Ids:
 
 def _lay_out_blocks(interest: Interest) -> Blocks:
     """Return the state before any link, when there are no blocks."""
-    from meshwright.designs.kernels.block_trees import Blocks
-
     slots, popularity = interest.num_subscriptions, np.diff(interest.topic_ptr)
     wanting, merges = popularity * np.clip(popularity - 1, 0, 2), np.maximum(2 * popularity - 3, 0)
     return Blocks(
@@ -168,8 +167,6 @@ def _lay_out_blocks(interest: Interest) -> Blocks:
 
 def _lay_out_row(interest: Interest, phases: Sequence[tuple[int, int, int]]) -> CountedRow:
     """Return the working memory for counting a row."""
-    from meshwright.designs.kernels.block_growth import CountedRow
-
     # The most that a link can count in one topic, and in all.
     weight = max((components + 2 * missing + blocks for components, missing, blocks in phases), default=0)
     most = weight * int(np.diff(interest.node_ptr).max(initial=0))
@@ -182,8 +179,6 @@ def remove_spare_links(overlay: Overlay) -> Overlay:
 
     Every topic of the overlay must be 2-connected. Afterwards no single link can be removed.
     """
-    from meshwright.designs.kernels.spare_links import Search, drop_spare_links
-
     interest, slots = overlay.interest, overlay.interest.num_subscriptions
     product = _lay_out_product(overlay)
     search = Search(
@@ -200,8 +195,6 @@ def remove_spare_links(overlay: Overlay) -> Overlay:
 
 def _lay_out_product(overlay: Overlay) -> Product:
     """Return the sub-overlays of all topics as one graph over slots."""
-    from meshwright.designs.kernels.spare_links import Product, count_neighbours, fill_neighbours
-
     interest = overlay.interest
     empty = np.zeros(0, dtype=np.int32)
     mine, yours = (np.empty(np.diff(interest.node_ptr).max(initial=0), dtype=np.int32) for _ in range(2))

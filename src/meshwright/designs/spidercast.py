@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from meshwright.arrays import BLOCK, bit_rows
+from meshwright.designs.kernels.coverage import Picking, Scratch, take_turns
 from meshwright.designs.topic_sets import bit_set, check_whole, lay_out_topics, most_topics, streams
 from meshwright.greedy.driver import limit_of
+from meshwright.interest import Interest
+from meshwright.jit.simd import EIGHT
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.designs.kernels.coverage import Picking, Scratch
-    from meshwright.interest import Interest
-
 
 WINDOW = 8
 """Number of best candidates that a node keeps."""
@@ -35,8 +31,6 @@ def cover(
     for name, value in (("coverage_greedy", coverage_greedy), ("coverage_random", coverage_random)):
         check_whole(name, value)
     check_whole("max_degree", 0 if max_degree is None else max_degree)
-    from meshwright.designs.kernels.coverage import take_turns
-
     # A topic cannot be covered more often than there are nodes.
     greedy, random = (min(int(times), interest.num_nodes) for times in (coverage_greedy, coverage_random))
     limit = limit_of(max_degree)
@@ -58,9 +52,6 @@ def cover(
 
 def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int) -> Picking:
     """Return the state before any pick."""
-    from meshwright.designs.kernels.coverage import Picking
-    from meshwright.jit.simd import EIGHT
-
     nodes, slots = interest.num_nodes, interest.num_subscriptions
     # Every pick covers something, is another node, and is a link.
     most = np.minimum(np.diff(interest.node_ptr) * (greedy + random), min(nodes, limit))
@@ -80,8 +71,6 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
 
 def _scratch(interest: Interest) -> Scratch:
     """Return the working memory."""
-    from meshwright.designs.kernels.coverage import Scratch
-
     most = most_topics(interest)
     return Scratch(
         lacked=np.full(interest.num_topics, interest.num_subscriptions, dtype=np.int32),

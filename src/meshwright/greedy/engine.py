@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,11 @@ from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.driver import check_budgets
 from meshwright.greedy.layout import Tuning
-from meshwright.greedy.level_run import LevelRun, Task
+from meshwright.greedy.level_run import LevelRun
+from meshwright.greedy.path_choice import Task
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.greedy.rules import Rule
 
 
 class Start(NamedTuple):
@@ -33,7 +31,7 @@ class Start(NamedTuple):
 
 def grow(
     interest: Interest | Any,
-    rule: Rule,
+    rule: rules.Rule,
     *,
     start: Overlay | Start | None = None,
     candidates: Candidates = everything,

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.arrays import Bits, Ids, Offsets
+from meshwright.greedy.driver import Driver
+from meshwright.greedy.kernels.state import EDGES, Goal, Links, State
 from meshwright.greedy.pair_lists import PairLists
-from meshwright.greedy.path_choice import LISTED, choose_three, listing_twice_pays
+from meshwright.greedy.path_choice import LISTED, Task, choose_three, listing_twice_pays
 
 if TYPE_CHECKING:
-    from meshwright.greedy.driver import Driver
     from meshwright.greedy.kernels.listed_pairs import Bounds
-    from meshwright.greedy.kernels.state import Goal, Links, State
-    from meshwright.greedy.level_run import Task
 
 
 FIRST_ROWS = 16
@@ -172,8 +171,6 @@ class IndexRun:
 
     def _is_done(self) -> bool:
         """Return whether no link may be added any more, or none is needed."""
-        from meshwright.greedy.kernels.state import EDGES
-
         full = self.state.tally[EDGES] >= self.driver.max_edges
         return bool(full or self.state.components.max(initial=0) <= 1)
 
@@ -181,7 +178,6 @@ class IndexRun:
         """Link the pairs of level 1, `most` of them at most, given that no pair contributes more."""
         from meshwright.greedy.kernels.index import count_outside
         from meshwright.greedy.kernels.listed_pairs import take_singles
-        from meshwright.greedy.kernels.state import EDGES
 
         if self._is_done():
             return
@@ -335,8 +331,6 @@ class PhaseRun(IndexRun):
 
     def _link_best(self, best: Offsets) -> bool:
         """Take the best link of all, which raises the maximum degree; return whether there is one."""
-        from meshwright.greedy.kernels.state import EDGES
-
         before = int(self.state.tally[EDGES])
         if self.level > 1:
             self._take(best, None, self.level, self.state.max_degree)

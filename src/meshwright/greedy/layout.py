@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,8 @@ from meshwright.arrays import BLOCK, Bits, Ids, bit_rows, frozen, row_words, set
 from meshwright.errors import InputError
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, NO_STOP, Scratch, State, Sweep
+from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest, unchecked_interest
-
-if TYPE_CHECKING:
-    from meshwright.greedy.rules import Rule
 
 
 @dataclass(frozen=True)

@@ -3,69 +3,33 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meshwright.arrays import Floats, Ids
+from meshwright.arrays import Ids
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
 from meshwright.greedy.index_run import IndexRun, PhaseRun
-from meshwright.greedy.layout import WORD, Tuning
+from meshwright.greedy.kernels.state import EXHAUSTED, LEVEL, TOP_DEGREE, Goal, Links, Scratch, State, Sweep
+from meshwright.greedy.layout import WORD
 from meshwright.greedy.path_choice import (
     EVERY_LEVEL,
     LOWEST,
-    choose_three,
-    choose_two,
-    count_shared_topics,
+    Task,
     highest_level,
     listing_pays,
     may_list_below,
     may_pay,
 )
 from meshwright.greedy.row_threads import RowThreads
+from meshwright.overlay import Overlay
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.greedy.candidates import Candidates
-    from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
-    from meshwright.greedy.rules import Rule
-    from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
 
 NEAR = 64
 """From this level down, a sweep pauses at each level while levels may be listed. With hundreds of levels
 above, pausing takes longer than listing saves."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What a run links."""
-
-    interest: Interest
-    """Only the topics that count."""
-    rule: Rule
-    candidates: Candidates
-    max_degree: int | None
-    tuning: Tuning
-
-    @cached_property
-    def shared_topics(self) -> Floats:
-        """About how many pairs of nodes share each number of topics."""
-        return count_shared_topics(self.interest)
-
-    @property
-    def shared_twos(self) -> float:
-        """About how many pairs of nodes share two topics, each counted once for each set of two."""
-        return float(self.shared_topics @ choose_two(np.arange(len(self.shared_topics), dtype=np.float64)))
-
-    @property
-    def shared_threes(self) -> float:
-        """About how many pairs of nodes share three topics, each counted once for each set of three."""
-        return float(self.shared_topics @ choose_three(np.arange(len(self.shared_topics), dtype=np.float64)))
 
 
 class LevelRun:
@@ -103,7 +67,6 @@ class LevelRun:
     def _lay_out(self) -> None:
         """Lay out the state with the start's links, and the sweeps where levels are swept."""
         from meshwright.greedy.kernels.components import link_start
-        from meshwright.greedy.kernels.state import TOP_DEGREE
         from meshwright.greedy.kernels.sweep import begin
 
         task, start = self.task, self.start
@@ -170,8 +133,6 @@ class LevelRun:
 
     def _level(self) -> int:
         """Return the level of the whole sweep."""
-        from meshwright.greedy.kernels.state import LEVEL
-
         return int(self.whole.cursor[LEVEL])
 
     def _listing_pays(self) -> bool:
@@ -189,7 +150,6 @@ class LevelRun:
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
         """Sweep down to the first level that is listed, or to the end."""
-        from meshwright.greedy.kernels.state import EXHAUSTED
         from meshwright.greedy.kernels.sweep import run
 
         crews = [
@@ -224,8 +184,6 @@ class LevelRun:
 
 def stale_rows(sweep: Sweep, first: int, end: int) -> Ids:
     """Return the open rows of a range whose windows end above the sweep's level, and not rebuilt at it."""
-    from meshwright.greedy.kernels.state import LEVEL
-
     level, rows = sweep.cursor[LEVEL], slice(first, end)
     stale = (sweep.bound[rows] >= level) & (sweep.threshold[rows] > level) & (sweep.built[rows] != level)
     return (first + np.flatnonzero(stale & open_nodes(sweep, first, end))).astype(np.int32)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from meshwright.arrays import Ids, Int, Offsets, frozen
+from meshwright.greedy.kernels.state import Rows, State
 from meshwright.greedy.path_choice import LISTED, choose_three, choose_two
+from meshwright.interest import Interest
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.index import Buckets
-    from meshwright.greedy.kernels.state import Rows, State
-    from meshwright.interest import Interest
 
     Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], Int]
     """Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""

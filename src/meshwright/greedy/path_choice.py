@@ -6,16 +6,16 @@ Both paths add the same links, so an estimate that is wrong costs time only. The
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from meshwright.arrays import Floats, Ids, frozen
-
-if TYPE_CHECKING:
-    from meshwright.greedy.level_run import Task
-    from meshwright.greedy.rules import Rule
-    from meshwright.interest import Interest
+from meshwright.greedy.candidates import Candidates
+from meshwright.greedy.layout import Tuning
+from meshwright.greedy.rules import Rule
+from meshwright.interest import Interest
 
 EVERY_LEVEL = 2**31 - 1
 """What `highest_level` returns if the sweep is not needed at all."""
@@ -36,6 +36,33 @@ MARGIN = 1.5
 MOST_DRAWN, ENOUGH_COUNTED = 256, 2_000_000
 """How many nodes are drawn at most to estimate how many topics pairs share, and after how many subscribers of
 their topics it is enough: about a hundredth of a second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a run links."""
+
+    interest: Interest
+    """Only the topics that count."""
+    rule: Rule
+    candidates: Candidates
+    max_degree: int | None
+    tuning: Tuning
+
+    @cached_property
+    def shared_topics(self) -> Floats:
+        """About how many pairs of nodes share each number of topics."""
+        return count_shared_topics(self.interest)
+
+    @property
+    def shared_twos(self) -> float:
+        """About how many pairs of nodes share two topics, each counted once for each set of two."""
+        return float(self.shared_topics @ choose_two(np.arange(len(self.shared_topics), dtype=np.float64)))
+
+    @property
+    def shared_threes(self) -> float:
+        """About how many pairs of nodes share three topics, each counted once for each set of three."""
+        return float(self.shared_topics @ choose_three(np.arange(len(self.shared_topics), dtype=np.float64)))
 
 
 def may_list(task: Task) -> bool:

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright.arrays import Ids, frozen
-
-if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Scratch, State, Sweep
+from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, NO_STOP, ROW, STOP, Scratch, State, Sweep
 
 WAVE_ROWS = 512
 """For each thread, a wave has this many rows to rebuild. Fewer are not worth waking threads for."""
@@ -68,7 +65,6 @@ class RowThreads:
         The sweep then pauses at the end of what is prepared.
         """
         from meshwright.greedy.kernels.bit_rows import give_held_rows
-        from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, NO_STOP, ROW, STOP
 
         cursor = self.sweep.cursor
         level, row, inside = int(cursor[LEVEL]), int(cursor[ROW]), int(cursor[INDEX]) != FRESH
@@ -104,7 +100,6 @@ class RowThreads:
 
     def _begin(self, first: int) -> None:
         """Let the threads prepare the next rows from `first` on, if these are enough for a wave."""
-        from meshwright.greedy.kernels.state import NO_STOP
         from meshwright.greedy.kernels.sweep import rows_to_visit
 
         threads = len(self.scratches)

@@ -12,14 +12,14 @@ from meshwright.costs.link_costs import LinkCosts
 from meshwright.errors import InputError
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, check_budgets, limit_of
+from meshwright.greedy.kernels.state import Goal, Links
+from meshwright.greedy.rules import Rule
+from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Goal, Links
     from meshwright.greedy.kernels.weighted_rows import Costs, RowCounts, ValueRows
-    from meshwright.greedy.rules import Rule
-    from meshwright.interest import Interest
 
 WINDOW = 24
 """How many of its best pairs a row keeps."""

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from meshwright.arrays import Bits, Ids, bit_rows, frozen
+from meshwright.dynamic.fragments import Groups, allocate_groups, prune
+from meshwright.dynamic.mutable_overlay import (
+    CHANCE,
+    LINKS,
+    SHARED,
+    SPARE,
+    add_links,
+    allocate_chunks,
+    chunks_for,
+    fill_bits,
+    list_links,
+)
 from meshwright.greedy.driver import limit_of
+from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.dynamic.fragments import Groups
-    from meshwright.interest import Interest
-    from meshwright.search.best_partner import Partners
-    from meshwright.search.fragment_records import FragmentRecords, Net
-    from meshwright.search.improve import StepLinks
-    from meshwright.search.topic_trees import TopicTrees
+from meshwright.search.best_partner import Partners
+from meshwright.search.fragment_records import UNTOUCHED, FragmentRecords, Net
+from meshwright.search.improve import MOST_MORE, Limits, StepLinks, improve
+from meshwright.search.topic_trees import TopicTrees, count_before, plant_trees
 
 WORD = 64
 STEPS_PER_NODE = 4
@@ -34,8 +41,6 @@ class RuinAndRecreate:
     """
 
     def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 3) -> None:
-        from meshwright.dynamic.mutable_overlay import add_links
-
         self.interest, self.ruin = overlay.interest, ruin
         self.net = _allocate_net(overlay, seed)
         add_links(self.net, overlay.u, overlay.v)
@@ -47,8 +52,6 @@ class RuinAndRecreate:
 
     def __len__(self) -> int:
         """Return the number of links."""
-        from meshwright.dynamic.mutable_overlay import LINKS
-
         return int(self.net.tally[LINKS])
 
     @property
@@ -67,9 +70,6 @@ class RuinAndRecreate:
         push other nodes over the limit instead, and one of `lowering` such steps may add some links more than
         it removes.
         """
-        from meshwright.search.improve import Limits, improve
-        from meshwright.search.topic_trees import plant_trees
-
         if not len(self):
             return
         if self.steps_left <= 0:
@@ -85,8 +85,6 @@ class RuinAndRecreate:
 
     def prune(self) -> None:
         """Remove redundant links, last pair first, until there are none."""
-        from meshwright.dynamic.fragments import prune
-
         us, vs = self.links()
         order = np.lexsort((vs, us))[::-1]
         prune(self.net, self.groups, us[order], vs[order], len(self))
@@ -94,8 +92,6 @@ class RuinAndRecreate:
 
     def links(self) -> tuple[Ids, Ids]:
         """Return both ends of every link, the smaller one first."""
-        from meshwright.dynamic.mutable_overlay import list_links
-
         us, vs = _ids(len(self)), _ids(len(self))
         list_links(self.net, self.records.near, us, vs)
         return us, vs
@@ -110,16 +106,6 @@ class RuinAndRecreate:
 
 def _allocate_net(overlay: Overlay, seed: int) -> Net:
     """Return the arrays of an overlay without its links, with room for half as many again."""
-    from meshwright.dynamic.mutable_overlay import (
-        CHANCE,
-        SHARED,
-        SPARE,
-        allocate_chunks,
-        chunks_for,
-        fill_bits,
-    )
-    from meshwright.search.fragment_records import Net
-
     interest = overlay.interest
     links = len(overlay) + len(overlay) // 2 + 64
     chunks = int(chunks_for(links, interest.num_nodes))
@@ -143,10 +129,6 @@ def _allocate_net(overlay: Overlay, seed: int) -> Net:
 
 
 def _allocate_memory(interest: Interest, ruin: int) -> tuple[Groups, FragmentRecords, StepLinks]:
-    from meshwright.dynamic.fragments import allocate_groups
-    from meshwright.search.fragment_records import UNTOUCHED, FragmentRecords
-    from meshwright.search.improve import MOST_MORE, StepLinks
-
     nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
     # With `lowering`, a step may add more links than it removes.
     ends = 2 * (ruin + MOST_MORE)
@@ -170,8 +152,6 @@ def _allocate_memory(interest: Interest, ruin: int) -> tuple[Groups, FragmentRec
 
 
 def _allocate_trees(net: Net, ruin: int) -> TopicTrees:
-    from meshwright.search.topic_trees import TopicTrees, count_before
-
     topics, words = net.holders.shape
     # A lost link is cut out of the tree of each topic once at most.
     cuts = (ruin + 1) * topics
@@ -192,8 +172,6 @@ def _allocate_trees(net: Net, ruin: int) -> TopicTrees:
 
 
 def _allocate_partners(interest: Interest) -> Partners:
-    from meshwright.search.best_partner import Partners
-
     nodes, topics = interest.num_nodes, interest.num_topics
     rows = bit_rows(3, nodes)
     return Partners(

@@ -17,19 +17,18 @@ from meshwright.arrow import to_numpy
 from meshwright.errors import first_five
 from meshwright.files.header import damaged
 from meshwright.files.urls import inside, local_path
+from meshwright.overlay import Overlay
 from meshwright.pipeline.dataflow import Batches, Flow, cell_array, make_batch, numbers, rows_by, send
 from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_names
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
+from meshwright.pipeline.dataset.subscriptions import Subscriptions
 from meshwright.pipeline.session.jobs import tasks_at_once
 from meshwright.store.plan_parts import EDGES, EDGES_FILE
+from meshwright.store.plans import StoredPlan
 from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from meshwright.overlay import Overlay
-    from meshwright.pipeline.dataset.subscriptions import Subscriptions
-    from meshwright.store.plans import StoredPlan
 
 LINKS = "first long, u binary, v binary, stated binary"
 """Links in order: the rank of the first, the ids of their ends u < v, and what they state to merge."""

@@ -14,19 +14,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
+from meshwright.arrays import Ids
+from meshwright.costs.link_costs import LinkCosts
 from meshwright.errors import first_five
 from meshwright.files.header import damaged
 from meshwright.measure.adjacency import Degrees
 from meshwright.measure.connectivity import Components, WeakTopics
+from meshwright.overlay import Overlay
 from meshwright.pipeline.dataflow import Batches, cell_array, make_batch, rows_by
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, subscriptions
 from meshwright.pipeline.dataset.write import id_ranges
 from meshwright.pipeline.plans.links import Links, count_degrees, read_links, send_links
 from meshwright.pipeline.session.jobs import report_stages, spark_errors, tasks_at_once
+from meshwright.progress import Progress
 from meshwright.store.interest_files import load_interest
 from meshwright.store.plan_check import read_claims, rederive_groups
 from meshwright.store.plans import StoredPlan, open_plan
+from meshwright.verify import PlanReport
 from meshwright.verify.claims import compare_with_claims, required_k
 from meshwright.verify.overlay_check import (
     ClusterVerification,
@@ -37,15 +44,7 @@ from meshwright.verify.overlay_check import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
     from pyspark.sql import SparkSession
-
-    from meshwright.arrays import Ids
-    from meshwright.costs.link_costs import LinkCosts
-    from meshwright.overlay import Overlay
-    from meshwright.progress import Progress
-    from meshwright.verify import PlanReport
 
 SHARD_SUBSCRIPTIONS = 20_000_000
 """A shard has about this many subscriptions at most, so that executors need not be large."""
