@@ -33,12 +33,12 @@ from meshwright.bounds.prices import (
     total_demand,
 )
 from meshwright.errors import InputError
+from meshwright.interest import Interest
 from meshwright.jit.announce import Clock
 from meshwright.progress import Progress
 
 if TYPE_CHECKING:
     from meshwright.bounds.load_kernels import Floats, Whole
-    from meshwright.interest import Interest
 
 HALF = SCALE // 2
 """The allowance of every node in the plain bound."""
@@ -117,6 +117,19 @@ def require_lowest(lowest: object) -> NodePrices:
     return proven
 
 
+def require_proofs(
+    interest: Interest, prices: Prices | None, lowest: NodePrices | None = None
+) -> tuple[Prices | None, NodePrices | None]:
+    """Return proofs that a caller gives, if any, as computed here; refuse those of another interest."""
+    if prices is not None:
+        prices = require_prices(prices)
+        prices.check(interest)
+    if lowest is not None:
+        lowest = require_lowest(lowest)
+        lowest.check(interest)
+    return prices, lowest
+
+
 class DegreeProof(NamedTuple):
     """What is proven of overlays with few links per node."""
 
@@ -184,19 +197,13 @@ def links_at_degree(
     check_degree(degree)
     prices = require_prices(prices)
     plain = _plain(prices, degree)
-    loads = Loads(prices.interest, threads)
-    if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
-        return plain
-    ascent = _LinksAscent(loads, prices.q.astype(np.float32), degree, Clock(seconds))
 
-    def report(done: float) -> None:
+    def report(value: float, done: float) -> None:
         if progress is not None:
-            proven = max(plain.bound, int(ascent.value_paying))
+            proven = max(plain.bound, int(value))
             progress(proven, done, f"needed at least with at most {degree:,} per broker")
 
-    _climb(ascent, report)
-    found = certify(loads, ascent.best_paying, ascent.best_extra, degree)
-    return found if found.bound > plain.bound else plain
+    return _climb(_LinksAscent, prices, plain, degree, seconds, threads, report)
 
 
 def lowest_degree(
@@ -215,19 +222,13 @@ def lowest_degree(
     check_effort(seconds, threads)
     prices = require_prices(prices)
     plain = _plain(prices, None)
-    loads = Loads(prices.interest, threads)
-    if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
-        return plain
-    ascent = _DegreeAscent(loads, prices.q.astype(np.float32), Clock(seconds))
 
-    def report(done: float) -> None:
+    def report(value: float, done: float) -> None:
         if progress is not None:
-            proven = max(plain.bound, math.ceil(ascent.value_paying - ROUNDING))
+            proven = max(plain.bound, math.ceil(value - ROUNDING))
             progress(prices.bound, done, f"needed at least, and a maximum degree of {proven:,}")
 
-    _climb(ascent, report)
-    found = certify(loads, ascent.best_paying, ascent.best_extra, None)
-    return found if found.bound > plain.bound else plain
+    return _climb(_DegreeAscent, prices, plain, 1.0, seconds, threads, report)
 
 
 def check_degree(degree: object) -> None:
@@ -275,14 +276,28 @@ def _plain(prices: Prices, degree: int | None) -> NodePrices:
     return _proof(interest, prices.scaled, allowance, None, _value(Loads(interest), prices.scaled, allowance))
 
 
-def _climb(ascent: _NodeAscent, report: Callable[[float], None]) -> None:
-    """Make all rounds of an ascent, or as many as there is time for."""
+def _climb(
+    kind: type[_NodeAscent],
+    prices: Prices,
+    plain: NodePrices,
+    degree: float,
+    seconds: float | None,
+    threads: int,
+    report: Callable[[float, float], None],
+) -> NodePrices:
+    """Make all rounds of an ascent, or as many as there is time for; return the better of it and `plain`."""
+    loads = Loads(prices.interest, threads)
+    if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
+        return plain
+    ascent = kind(loads, prices.q.astype(np.float32), degree, Clock(seconds))
     # Certifying what it finds adds up all loads once more.
     ascent.clock.reserved = ascent.watch.longest["scan"]
     while not ascent.done:
-        report(ascent.step / ascent.steps)
+        report(ascent.value_paying, ascent.step / ascent.steps)
         ascent.round()
-    report(1.0)
+    report(ascent.value_paying, 1.0)
+    found = certify(loads, ascent.best_paying, ascent.best_extra, plain.degree)
+    return found if found.bound > plain.bound else plain
 
 
 class _NodeAscent(Ascent):
@@ -368,9 +383,6 @@ class _DegreeAscent(_NodeAscent):
     """
 
     least, speed = -0.5, 0.5
-
-    def __init__(self, loads: Loads, price: Floats, clock: Clock) -> None:
-        super().__init__(loads, price, 1.0, clock)
 
     def _keep_best(self) -> None:
         super()._keep_best()

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import Ids, frozen
 from meshwright.bounds.prices import SCALE
+from meshwright.interest import Interest
 
 if TYPE_CHECKING:
     from meshwright.bounds.load_kernels import Flags, Floats, Relation, Whole
-    from meshwright.interest import Interest
 
 Answer = TypeVar("Answer")
 
@@ -164,10 +164,5 @@ def relation_of(interest: Interest) -> Relation:
 
     place = np.empty(interest.num_subscriptions, dtype=np.int32)
     place[interest.topic_slots] = np.arange(interest.num_subscriptions, dtype=np.int32)
-    return Relation(
-        frozen(interest.node_ptr, np.int64),
-        frozen(interest.node_topics, np.int32),
-        frozen(interest.topic_ptr, np.int64),
-        frozen(interest.topic_nodes, np.int32),
-        frozen(place, np.int32),
-    )
+    here = interest.node_ptr, interest.node_topics, interest.topic_ptr, interest.topic_nodes
+    return Relation(*here, frozen(place, np.int32))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from meshwright.arrow import is_text
 from meshwright.churn.events import JOIN, UNSUBSCRIBE, Event
 from meshwright.churn.kernels import calls
 from meshwright.churn.kernels.backups import chunks_needed, repair_backups
+from meshwright.churn.kernels.calls import Answer
 from meshwright.churn.kernels.changes import NOT_DONE
 from meshwright.churn.kernels.live_arrays import (
     NODES,
@@ -27,6 +28,7 @@ from meshwright.churn.kernels.live_arrays import (
     unlink_all,
 )
 from meshwright.churn.kernels.tidy import MOVED, Budget, tidy
+from meshwright.churn.repair import Link, Links
 from meshwright.churn.state_arrays import (
     allocate,
     with_chunks,
@@ -44,10 +46,6 @@ from meshwright.jit.announce import working_seconds
 from meshwright.jit.primitives import address_table
 from meshwright.names import Name, name_array
 from meshwright.overlay import Overlay
-
-if TYPE_CHECKING:
-    from meshwright.churn.kernels.calls import Answer
-    from meshwright.churn.repair import Link, Links
 
 
 class NameTable:

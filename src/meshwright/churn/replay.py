@@ -8,22 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from meshwright import measure
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
+from meshwright.churn.live import LiveOverlay
+from meshwright.churn.repair import Repair
 from meshwright.errors import InputError
 from meshwright.formatting import counted, shown
 from meshwright.greedy import grow, rules
 from meshwright.jit.announce import working_seconds
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.churn.live import LiveOverlay
-    from meshwright.churn.repair import Repair
 
 
 @dataclass(frozen=True)

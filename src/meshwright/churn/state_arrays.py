@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshwright import measure
-from meshwright.arrays import Bits, Bytes, Ids, Offsets, aligned, frozen
+from meshwright.arrays import Bits, Bytes, Ids, Offsets, aligned
 from meshwright.churn.kernels.live_arrays import COUNTERS, NODES, TOP, LiveArrays, compact, link_all
 from meshwright.dynamic.mutable_overlay import (
     CHANCE,
@@ -28,10 +28,10 @@ from meshwright.dynamic.mutable_overlay import (
     fill_bits,
 )
 from meshwright.errors import first_five
+from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.churn.live_state import LiveState
-    from meshwright.overlay import Overlay
 
 
 WORD = 64
@@ -53,8 +53,7 @@ def allocate(overlay: Overlay, seed: int) -> LiveArrays:
     live = with_topics(with_nodes(_no_arrays(topics), nodes), topics)
     live = with_links(live, len(overlay), nodes)
     live.tally[CHANCE], live.tally[NODES] = seed, nodes
-    node_ptr, node_topics = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
-    fill_bits(live.bits, live.holders, node_ptr, node_topics)
+    fill_bits(live.bits, live.holders, interest.node_ptr, interest.node_topics)
     live.subscribers[:topics] = np.diff(interest.topic_ptr)
     live = _with_lists(live, interest.topic_nodes)
     link_all(live, np.array(overlay.u), np.array(overlay.v))

@@ -9,7 +9,7 @@ import numpy as np
 from meshwright import bounds, measure
 from meshwright.arrays import Ids
 from meshwright.bounds import NodePrices, Prices
-from meshwright.bounds.prices import require_prices
+from meshwright.bounds.degree_limits import require_proofs
 from meshwright.designs.budget import Budget
 from meshwright.errors import InputError
 from meshwright.formatting import excess
@@ -94,9 +94,7 @@ def best(
     """
     rule = _rule(objective, k)
     budget = Budget(seconds, steps)
-    if prices is not None:
-        prices = require_prices(prices)
-        prices.check(interest)
+    prices, _ = require_proofs(interest, prices)
     greedy = grow(interest, rule, threads=threads, progress=progress)
     safe = _pruned(greedy, seed)
     growing = budget.clock.gone

@@ -10,6 +10,7 @@ icdcs10, Lemma 1, and the budgets of icdcs16, Eq. 36.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from fractions import Fraction
 from numbers import Real
 from typing import Any
@@ -160,9 +161,7 @@ def grow_by_cost(
     InputError
         For any other option of the engine.
     """
-    barred = sorted(name for name, value in options.items() if value is not None)
-    if barred:
-        raise InputError(f"{' and '.join(barred)} and costs cannot be combined: leave one of them out")
+    _refuse(options, "costs")
     return weighted.grow(interest, rule, costs, max_edges=max_edges, max_degree=max_degree, progress=progress)
 
 
@@ -189,13 +188,9 @@ def gm(
     """
     if not isinstance(rounds, (int, np.integer)) or rounds < 1:
         raise InputError(f"{rounds} rounds: give a whole number of at least 1")
-    given = {name for name, value in options.items() if value is not None}
-    barred = sorted(given & {"start", "candidates", "topics", "max_degree"})
-    if rounds > 1 and barred:
-        raise InputError(f"{' and '.join(barred)} and rounds cannot be combined: leave one of them out")
+    if rounds > 1:
+        _refuse({**options, "costs": costs}, "rounds", but=("threads", "tuning"))
     if costs is not None:
-        if rounds > 1:
-            raise InputError("costs and rounds cannot be combined: leave one of them out")
         return grow_by_cost(interest, rules.gm, costs, max_edges=max_edges, progress=progress, **options)
     overlay = grow(
         interest, rules.gm, max_edges=max_edges, progress=_of_round(progress, 0, rounds, 0), **options
@@ -213,12 +208,7 @@ def gm(
             break
         # Links of later rounds merge nothing: earlier rounds have connected every topic.
         nothing = np.zeros(len(again), dtype=np.int32)
-        overlay = Overlay(
-            interest,
-            np.concatenate((overlay.u, again.u)),
-            np.concatenate((overlay.v, again.v)),
-            np.concatenate((overlay.contribution, nothing)),
-        )
+        overlay = _joined(overlay, again.u, again.v, nothing)
     return overlay
 
 
@@ -246,11 +236,15 @@ def minmax(interest: Interest, *, literal: bool = False, **options: Any) -> Over
 
 def _of_literal(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options; raise an InputError for those that the literal variants do not take."""
-    given = {name: value for name, value in options.items() if value is not None}
-    barred = sorted(given.keys() - {"max_edges", "max_degree", "threads", "progress"})
+    _refuse(options, "literal", but=("max_edges", "max_degree", "threads", "progress"))
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _refuse(options: dict[str, Any], other: str, but: Collection[str] = ()) -> None:
+    """Refuse all given options but some, as they cannot be combined with another one."""
+    barred = sorted(name for name, value in options.items() if value is not None and name not in but)
     if barred:
-        raise InputError(f"{' and '.join(barred)} and literal cannot be combined: leave one of them out")
-    return given
+        raise InputError(f"{' and '.join(barred)} and {other} cannot be combined: leave one of them out")
 
 
 def low(
@@ -279,7 +273,7 @@ def low(
     rule = rules.low(k, strict=strict)
     if rules.check_flag("literal", literal):
         if costs is not None:
-            raise InputError("literal and costs cannot be combined: leave one of them out")
+            _refuse({"literal": literal}, "costs")
         if math.isinf(k) and not strict:
             return literal_minmax(interest, **_of_literal(options))
     if costs is not None:

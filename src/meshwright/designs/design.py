@@ -9,8 +9,7 @@ import numpy as np
 
 from meshwright.arrays import check_threads
 from meshwright.bounds import NodePrices, Prices
-from meshwright.bounds.degree_limits import require_lowest
-from meshwright.bounds.prices import require_prices
+from meshwright.bounds.degree_limits import require_proofs
 from meshwright.costs.link_costs import LinkCosts
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.designs.registry import Design, check_parameters, find
@@ -66,12 +65,7 @@ def design(
     taken = {name: value for name, value in given.items() if name != "ratio"}
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}
-    if prices is not None:
-        prices = require_prices(prices)
-        prices.check(interest)
-    if lowest is not None:
-        lowest = require_lowest(lowest)
-        lowest.check(interest)
+    prices, lowest = require_proofs(interest, prices, lowest)
     from meshwright.designs import proofs
 
     timing = proofs.Timing(algorithm, given) if certify else None

@@ -6,8 +6,7 @@ import numpy as np
 
 from meshwright import bounds, measure
 from meshwright.bounds import NodePrices, Prices
-from meshwright.bounds.degree_limits import require_lowest
-from meshwright.bounds.prices import require_prices
+from meshwright.bounds.degree_limits import require_proofs
 from meshwright.designs import best
 from meshwright.designs.best import priced
 from meshwright.designs.budget import Budget
@@ -59,12 +58,7 @@ def front(
     needs. `prices` and the proof of the `lowest` degree of another plan of the interest are used again.
     """
     check_whole("seed", seed)
-    if prices is not None:
-        prices = require_prices(prices)
-        prices.check(interest)
-    if lowest is not None:
-        lowest = require_lowest(lowest)
-        lowest.check(interest)
+    prices, lowest = require_proofs(interest, prices, lowest)
     began = working_seconds()
     budget = Budget(seconds, steps, default=SECONDS)
     given: dict[str, int | float] = {**budget.limit}

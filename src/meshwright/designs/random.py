@@ -13,7 +13,7 @@ from meshwright.designs.kernels.random_links import (
     draw_links,
     run,
 )
-from meshwright.designs.topic_sets import check_whole, streams
+from meshwright.designs.topic_sets import check_whole, slots_of, streams
 from meshwright.greedy import layout
 from meshwright.greedy.driver import NO_LIMIT, Driver, limit_of
 from meshwright.greedy.kernels.state import Goal, Links
@@ -45,12 +45,10 @@ def add_random_links(
 def _open_pairs(interest: Interest, seed: int) -> OpenPairs:
     """Return the pairs before any link: all nodes are open, and no pair is counted yet."""
     slots = interest.num_subscriptions
-    place = np.empty(slots, dtype=np.int32)
-    place[interest.topic_slots] = np.arange(slots, dtype=np.int32)
     return OpenPairs(
         owner=frozen(interest.node_of_slot, np.int32),
         members=interest.topic_slots.copy(),
-        place=place,
+        place=slots_of(interest),
         open_members=np.diff(interest.topic_ptr).astype(np.int32),
         open_size=np.ones(slots, dtype=np.int32),
         pairs=np.zeros(interest.num_topics + 1, dtype=np.int64),

@@ -21,6 +21,7 @@ from meshwright.designs.kernels.spare_links import (
     drop_spare_links,
     fill_neighbours,
 )
+from meshwright.designs.topic_sets import slots_of
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, layout
 from meshwright.greedy.candidates import everything
@@ -131,13 +132,6 @@ def grow_biconnected(
     return Overlay(interest, *driver.links())
 
 
-def slots_of(interest: Interest) -> Ids:
-    """Return, by position in `node_topics`, the position of the same subscription in `topic_nodes`."""
-    slots = np.empty(interest.num_subscriptions, dtype=np.int32)
-    slots[interest.topic_slots] = np.arange(interest.num_subscriptions, dtype=np.int32)
-    return slots
-
-
 def needed_links(interest: Interest) -> Ids:
     """Return, by position in `topic_nodes`, how many links the subscriber needs in the topic."""
     popularity = np.diff(interest.topic_ptr)
@@ -199,8 +193,8 @@ def _lay_out_product(overlay: Overlay) -> Product:
     empty = np.zeros(0, dtype=np.int32)
     mine, yours = (np.empty(np.diff(interest.node_ptr).max(initial=0), dtype=np.int32) for _ in range(2))
     product = Product(
-        node_ptr=frozen(interest.node_ptr, np.int64),
-        node_topics=frozen(interest.node_topics, np.int32),
+        node_ptr=interest.node_ptr,
+        node_topics=interest.node_topics,
         slot=frozen(slots_of(interest), np.int32),
         u=frozen(overlay.u, np.int32),
         v=frozen(overlay.v, np.int32),

@@ -208,9 +208,9 @@ def _no_hubs(interest: Interest) -> Hubs:
     of_degree[0] = nodes
     served, degree, inside, near = (np.zeros(nodes, dtype=np.int32) for _ in range(4))
     return Hubs(
-        node_ptr=frozen(interest.node_ptr, np.int64),
-        topic_ptr=frozen(interest.topic_ptr, np.int64),
-        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        node_ptr=interest.node_ptr,
+        topic_ptr=interest.topic_ptr,
+        topic_nodes=interest.topic_nodes,
         hub=np.full(interest.num_topics, -1, dtype=np.int32),
         served=served,
         server=np.empty(slots + int(EIGHT), dtype=np.int32),

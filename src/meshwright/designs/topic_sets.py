@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import Bits, bit_rows, frozen, is_whole
+from meshwright.arrays import Bits, Ids, bit_rows, is_whole
 from meshwright.errors import InputError
+from meshwright.interest import Interest
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.topic_rows import TopicRows
-    from meshwright.interest import Interest
 
 
 def check_whole(name: str, value: int) -> None:
@@ -34,10 +34,10 @@ def lay_out_topics(interest: Interest) -> TopicRows:
     topic_row = np.full(interest.num_topics, -1, dtype=np.int32)
     topic_row[is_popular] = np.arange(1, popular + 1)
     held = TopicRows(
-        node_ptr=frozen(interest.node_ptr, np.int64),
-        node_topics=frozen(interest.node_topics, np.int32),
-        topic_ptr=frozen(interest.topic_ptr, np.int64),
-        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        node_ptr=interest.node_ptr,
+        node_topics=interest.node_topics,
+        topic_ptr=interest.topic_ptr,
+        topic_nodes=interest.topic_nodes,
         topic_row=topic_row,
         bits=bit_rows(1 + popular, interest.num_nodes),
     )
@@ -50,6 +50,13 @@ def bit_set(nodes: int) -> Bits:
     whole: Bits = bit_rows(1, nodes)[0]
     whole[:] = np.packbits(np.arange(len(whole) * WORD) < nodes, bitorder="little").view(np.uint64)
     return whole
+
+
+def slots_of(interest: Interest) -> Ids:
+    """Return, by position in `node_topics`, the position of the same subscription in `topic_nodes`."""
+    slots = np.empty(interest.num_subscriptions, dtype=np.int32)
+    slots[interest.topic_slots] = np.arange(interest.num_subscriptions, dtype=np.int32)
+    return slots
 
 
 def most_topics(interest: Interest) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from meshwright import measure
+from meshwright import bounds, measure
 from meshwright.designs.plan import Plan
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
@@ -26,21 +26,16 @@ def clusters(interest: Interest) -> list[list[int]]:
     >>> clusters(Interest.from_dict({"a": {"x"}, "b": {"x", "y"}, "c": {"y"}, "d": {"z"}}))
     [[1, 0, 2], [3]]
     """
-    label = list(range(interest.num_nodes))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(v: int) -> int:
-        while label[v] != v:
-            label[v] = label[label[v]]
-            v = label[v]
-        return v
-
-    for topic in range(interest.num_topics):
-        members = interest.topic_nodes[interest.topic_ptr[topic] : interest.topic_ptr[topic + 1]].tolist()
-        for member in members[1:]:
-            label[root(member)] = root(members[0])
+    # Nodes and topics together, a topic behind all nodes, with an edge for each subscription.
+    ends = interest.node_of_slot, interest.num_nodes + interest.node_topics
+    size = interest.num_nodes + interest.num_topics
+    edges = coo_array((np.ones(interest.num_subscriptions, dtype=np.int8), ends), shape=(size, size))
     found: dict[int, list[int]] = {}
-    for v in range(interest.num_nodes):
-        found.setdefault(root(v), []).append(v)
+    for v, label in enumerate(connected_components(edges, directed=False)[1][: interest.num_nodes].tolist()):
+        found.setdefault(label, []).append(v)
     sizes = np.diff(interest.node_ptr)
     return [sorted(each, key=lambda v: (-int(sizes[v]), v)) for each in found.values()]
 
@@ -48,8 +43,8 @@ def clusters(interest: Interest) -> list[list[int]]:
 def partners(interest: Interest) -> list[set[int]]:
     """Return for each node the others that share a topic with it."""
     found: list[set[int]] = [set() for _ in range(interest.num_nodes)]
-    for topic in range(interest.num_topics):
-        members = interest.topic_nodes[interest.topic_ptr[topic] : interest.topic_ptr[topic + 1]].tolist()
+    for part in np.split(interest.topic_nodes, interest.topic_ptr[1:-1]):
+        members = part.tolist()
         for member in members:
             found[member].update(members)
     for v, own in enumerate(found):
@@ -59,8 +54,7 @@ def partners(interest: Interest) -> list[set[int]]:
 
 def few_pairs(interest: Interest) -> bool:
     """Return whether all pairs that share a topic can be looked at."""
-    popularity = np.diff(interest.topic_ptr).astype(np.int64)
-    return int((popularity * (popularity - 1) // 2).sum()) <= MOST_PAIRS
+    return bounds.pair_topics(interest) <= MOST_PAIRS
 
 
 def partner_counts(interest: Interest) -> NDArray[np.int64] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meshwright.arrays import BLOCK, Bits, Ids, bit_rows, frozen, row_words, settled
+from meshwright.arrays import BLOCK, Bits, Ids, bit_rows, row_words, settled
 from meshwright.errors import InputError
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, NO_STOP, Scratch, State, Sweep
@@ -81,13 +81,13 @@ def lay_out_state(
     tally = np.zeros(7, dtype=np.int64)
     tally[FREE_ROWS] = spare
     return State(
-        node_ptr=frozen(interest.node_ptr, np.int64),
-        node_topics=frozen(interest.node_topics, np.int32),
-        topic_ptr=frozen(interest.topic_ptr, np.int64),
-        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        node_ptr=interest.node_ptr,
+        node_topics=interest.node_topics,
+        topic_ptr=interest.topic_ptr,
+        topic_nodes=interest.topic_nodes,
         node_label=node_label,
         node_row=np.where(popularity > 1, topic_row, np.int32(0))[interest.node_topics],
-        entry=frozen(interest.topic_slots, np.int32),
+        entry=interest.topic_slots,
         following=slot_numbers,
         size=np.ones(slots, dtype=np.int32),
         components=popularity.astype(np.int32),

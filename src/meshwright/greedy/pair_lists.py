@@ -202,7 +202,7 @@ def most_places(interest: Interest) -> int:
     from meshwright.greedy.kernels.index import add_places
 
     places = np.zeros(interest.num_topics, dtype=np.int64)
-    add_places(frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32), places)
+    add_places(interest.node_ptr, interest.node_topics, places)
     return int(places.max(initial=0)) + 1
 
 

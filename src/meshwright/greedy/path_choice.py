@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from meshwright.arrays import Floats, Ids, frozen
+from meshwright.arrays import Floats, Ids
 from meshwright.greedy.candidates import Candidates
 from meshwright.greedy.layout import Tuning
 from meshwright.greedy.rules import Rule
@@ -170,9 +170,8 @@ def count_shared_topics(interest: Interest) -> Floats:
     counted = [subscribers[interest.node_topics[node_ptr[u] : node_ptr[u + 1]]].sum() for u in drawn]
     drawn = drawn[: np.searchsorted(np.cumsum(counted), ENOUGH_COUNTED) + 1]
     pairs = np.zeros(int(np.diff(node_ptr).max(initial=0)) + 1, dtype=np.int64)
-    topics, members = frozen(interest.node_topics, np.int32), frozen(interest.topic_nodes, np.int32)
     shared, met = (np.zeros(nodes, dtype=np.int32) for _ in range(2))
-    count_shared(node_ptr, topic_ptr, topics, members, drawn, shared, met, pairs)
+    count_shared(node_ptr, topic_ptr, interest.node_topics, interest.topic_nodes, drawn, shared, met, pairs)
     # Each pair has two ends that may be drawn.
     estimated: Floats = pairs.astype(np.float64) * (nodes / max(len(drawn), 1) / 2)
     return estimated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meshwright.arrays import Bits, Ids, bit_rows, frozen
+from meshwright.arrays import Bits, Ids, bit_rows
 from meshwright.dynamic.fragments import Groups, allocate_groups, prune
 from meshwright.dynamic.mutable_overlay import (
     CHANCE,
@@ -112,10 +112,10 @@ def _allocate_net(overlay: Overlay, seed: int) -> Net:
     tally = np.zeros(SHARED, dtype=np.int64)
     tally[SPARE], tally[CHANCE] = chunks, seed % 2**63
     net = Net(
-        node_ptr=frozen(interest.node_ptr, np.int64),
-        node_topics=frozen(interest.node_topics, np.int32),
-        topic_ptr=frozen(interest.topic_ptr, np.int64),
-        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        node_ptr=interest.node_ptr,
+        node_topics=interest.node_topics,
+        topic_ptr=interest.topic_ptr,
+        topic_nodes=interest.topic_nodes,
         bits=_bits(interest.num_nodes, interest.num_topics),
         holders=bit_rows(interest.num_topics, interest.num_nodes),
         near_first=_ids(interest.num_nodes, -1),

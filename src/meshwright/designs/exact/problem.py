@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshwright.arrays import Ids
+from meshwright.bounds import pair_topics
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.measure import components, contributions
@@ -85,8 +86,7 @@ class Problem:
 
 def problem_of(interest: Interest) -> Problem:
     """Return the problem of an interest: pairs that share a topic, and distinct sets of subscribers."""
-    sizes = np.diff(interest.topic_ptr)
-    if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
+    if pair_topics(interest) > MOST_PAIRS:
         raise InputError(
             f"exact is for small instances: the topics have more than {MOST_PAIRS:,} pairs of subscribers; "
             "take a sample, or another design such as gm"

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from meshwright.arrays import Ids, frozen
+from meshwright.arrays import Ids
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
@@ -82,7 +82,7 @@ def representatives(interest: Interest, coverage: int) -> Ids:
     """Return few nodes that cover each topic `coverage` times, or as often as it has subscribers."""
     subscribers = np.bincount(interest.node_topics, minlength=interest.num_topics)
     demand = np.minimum(subscribers, coverage).astype(np.int32)
-    chosen = cover(frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32), demand)
+    chosen = cover(interest.node_ptr, interest.node_topics, demand)
     return np.flatnonzero(chosen).astype(np.int32)
 
 
