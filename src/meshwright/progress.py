@@ -30,3 +30,14 @@ def titled(progress: Progress | None, title: str) -> Progress | None:
     if progress is None:
         return None
     return lambda done, share, phase: progress(done, share, f"{title}: {phase}")
+
+
+def part_of(progress: Progress | None, begin: float, end: float, before: int = 0) -> Progress | None:
+    """Return a callback for one part of a work: its shares lie from `begin` to `end`, after `before` counted.
+
+    >>> part_of(lambda done, share, phase: print(done, share, phase), 0.5, 1.0, before=3)(1, 0.5, "linking")
+    4 0.75 linking
+    """
+    if progress is None:
+        return None
+    return lambda done, share, phase: progress(before + done, begin * (1 - share) + end * share, phase)

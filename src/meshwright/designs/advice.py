@@ -375,23 +375,20 @@ def _none_within(wishes: Wishes, tried: list[Tried]) -> str | None:
         return f"no overlay that connects every topic has a maximum degree below {lowest.bound:,} (certified)"
     if wishes.max_edges is None:
         return None
-    needed = max((plan.prices.bound for plan in plans if plan.prices is not None), default=0)
-    if needed > wishes.max_edges:
-        return f"no overlay that connects every topic has fewer than {counted(needed, 'link')} (certified)"
     proofs = [plan.degree_proof.links for plan in plans if plan.degree_proof is not None]
-    # What is needed at a degree is needed at lower ones, too.
-    above = [proof.bound for proof in proofs if most is not None and (proof.degree or 0) >= most]
-    if most is not None and max(above, default=0) > wishes.max_edges:
-        limit = f"with at most {counted(most, 'link')} per broker"
-        return (
-            f"no overlay that connects every topic {limit} has fewer than {counted(max(above), 'link')} "
-            "(certified)"
-        )
-    solved = max((plan.solver_bound or 0 for plan in plans), default=0)
-    if solved > wishes.max_edges:
-        return (
-            f"no overlay that connects every topic has fewer than {counted(solved, 'link')} (by the solver)"
-        )
+    claims = [
+        ("", [plan.prices.bound for plan in plans if plan.prices is not None], "certified"),
+        ("", [plan.solver_bound or 0 for plan in plans], "by the solver"),
+    ]
+    if most is not None:
+        # What is needed at a degree is needed at lower ones, too.
+        at_degree = [proof.bound for proof in proofs if (proof.degree or 0) >= most]
+        claims.insert(1, (f" with at most {counted(most, 'link')} per broker", at_degree, "certified"))
+    for limit, known, how in claims:
+        needed = max(known, default=0)
+        if needed > wishes.max_edges:
+            links = counted(needed, "link")
+            return f"no overlay that connects every topic{limit} has fewer than {links} ({how})"
     return None
 
 

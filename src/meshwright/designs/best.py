@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -104,10 +105,10 @@ def best(
         share = budget.seconds_for(FOR_PRICES)
         prices = bounds.prices(interest, seconds=share, threads=threads, progress=progress)
     limit = interest.num_nodes if objective == "edges" else measure.degrees(greedy).maximum
-    improvement = _Improvement(greedy, safe, limit, budget, prices, seed, threads, progress)
-    improvement.pricing = pricing_seconds(interest, growing)
+    kept, pricing = _Kept(safe, len(greedy), limit), pricing_seconds(interest, growing)
+    improvement = _Improvement(greedy, safe, kept, budget, prices, seed, threads, progress, pricing)
     if objective == "edges":
-        if prices is not None and budget.allows(improvement.pricing, FOR_THE_START):
+        if prices is not None and budget.allows(pricing, FOR_THE_START):
             grown = priced(interest, prices, greedy, threads=threads, progress=progress)
             improvement.race(_pruned(grown, seed), limit)
         improvement.run(1.0, limit, pressing_from=PRESSING_FROM)
@@ -157,40 +158,37 @@ RUINS = (3, 5, 8, 12)
 """How many links a step removes at most: these in turn, whenever the search has found nothing for long."""
 
 
+@dataclass(eq=False)
 class _Improvement:
     """A search that keeps the best overlay so far, and starts again from it with larger ruins when stuck."""
 
-    def __init__(
-        self,
-        greedy: Overlay,
-        safe: RuinAndRecreate,
-        limit: int,
-        budget: Budget,
-        prices: Prices | None,
-        seed: int,
-        threads: int,
-        progress: Progress | None,
-    ) -> None:
-        self.greedy = greedy
-        self.safe = self.remaking = safe
-        self.budget, self.prices = budget, prices
-        self.seed, self.threads, self.progress = seed, threads, progress
-        self.kept = _Kept(safe, len(greedy), limit)
-        self.needed = None if prices is None else prices.bound
+    greedy: Overlay
+    safe: RuinAndRecreate
+    kept: _Kept
+    budget: Budget
+    prices: Prices | None
+    seed: int
+    threads: int
+    progress: Progress | None
+    pricing: float
+    """How long it takes to grow an overlay by prices, in seconds."""
+    lowest: int = 1
+    """The lowest maximum degree that is possible, as far as it is proven."""
+    restarts: int = 0
+    idle: int = 0
+    larger: int = 0
+    """How often ruins became larger, or small again."""
+    trying: int | None = None
+    """The degree that it tries, if it does."""
+    failures: int = 0
+    """How many tries have failed."""
+    priced_for: set[int] = field(default_factory=set)
+    """The degrees for which it has grown an overlay by prices."""
+
+    def __post_init__(self) -> None:
+        self.remaking = self.safe
+        self.needed = None if self.prices is None else self.prices.bound
         """The number of links that are needed at least, within the limit."""
-        self.lowest = 1
-        """The lowest maximum degree that is possible, as far as it is proven."""
-        self.restarts = self.idle = 0
-        self.larger = 0
-        """How often ruins became larger, or small again."""
-        self.trying: int | None = None
-        """The degree that it tries, if it does."""
-        self.failures = 0
-        """How many tries have failed."""
-        self.pricing = 0.0
-        """How long it takes to grow an overlay by prices, in seconds."""
-        self.priced_for: set[int] = set()
-        """The degrees for which it has grown an overlay by prices."""
 
     @property
     def done(self) -> bool:

@@ -28,7 +28,7 @@ from meshwright.greedy.engine import Start
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-from meshwright.progress import Progress
+from meshwright.progress import Progress, part_of
 
 
 def literal_minmax(
@@ -136,11 +136,9 @@ def _of_phase(
     progress: Progress | None, interest: Interest, before: int, pending: NDArray[np.int64]
 ) -> Progress | None:
     """Turn the progress of one phase, which counts pending topics only, into progress of the whole run."""
-    if progress is None:
-        return None
     sizes = np.maximum(np.diff(interest.topic_ptr) - 1, 0)
     share = float(sizes[pending].sum() / max(1, sizes.sum()))
-    return lambda edges, support, what: progress(before + edges, 1 - share * (1 - support), what)
+    return part_of(progress, 1 - share, 1.0, before)
 
 
 def grow_by_cost(
@@ -192,16 +190,15 @@ def gm(
         _refuse({**options, "costs": costs}, "rounds", but=("threads", "tuning"))
     if costs is not None:
         return grow_by_cost(interest, rules.gm, costs, max_edges=max_edges, progress=progress, **options)
-    overlay = grow(
-        interest, rules.gm, max_edges=max_edges, progress=_of_round(progress, 0, rounds, 0), **options
-    )
+    first = part_of(progress, 0.0, 1 / rounds)
+    overlay = grow(interest, rules.gm, max_edges=max_edges, progress=first, **options)
     for number in range(1, rounds):
         again = grow(
             interest,
             rules.gm,
             candidates=candidates.all_but(overlay),
             max_edges=None if max_edges is None else max_edges - len(overlay),
-            progress=_of_round(progress, number, rounds, len(overlay)),
+            progress=part_of(progress, number / rounds, (number + 1) / rounds, len(overlay)),
             **options,
         )
         if len(again) == 0:  # no later round would find a link either
@@ -210,13 +207,6 @@ def gm(
         nothing = np.zeros(len(again), dtype=np.int32)
         overlay = _joined(overlay, again.u, again.v, nothing)
     return overlay
-
-
-def _of_round(progress: Progress | None, number: int, rounds: int, before: int) -> Progress | None:
-    """Turn the progress of one round into progress of all rounds."""
-    if progress is None or rounds == 1:
-        return progress
-    return lambda edges, support, what: progress(before + edges, (number + support) / rounds, what)
 
 
 def minmax(interest: Interest, *, literal: bool = False, **options: Any) -> Overlay:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from meshwright import bounds, measure
@@ -69,8 +71,8 @@ def front(
     if prices is None and (certify or not (budget.spent or bounds.pair_topics(interest) > budget.most_pairs)):
         half = budget.seconds_for(1 / 2)
         prices = bounds.prices(interest, seconds=half, threads=threads, progress=progress)
-    searching = _CappedSearch(known, budget, prices, seed, threads, progress)
-    searching.pricing = best.pricing_seconds(interest, slowest)
+    pricing = best.pricing_seconds(interest, slowest)
+    searching = _CappedSearch(known, budget, prices, seed, threads, progress, pricing)
     searching.run(searching.start(), interest.num_nodes, UNLIMITED)
     least, highest = _lowest_cap(known.lowest, prices), known.highest - 1
     caps = _caps(least, highest)
@@ -126,26 +128,21 @@ def _proved(
     return tuple(proved)
 
 
+@dataclass(eq=False)
 class _CappedSearch:
     """Ruin and recreate under one limit after another."""
 
-    def __init__(
-        self,
-        known: _Known,
-        budget: Budget,
-        prices: Prices | None,
-        seed: int,
-        threads: int,
-        progress: Progress | None,
-    ) -> None:
-        self.known, self.budget, self.prices = known, budget, prices
-        self.pricing = 0.0
-        """About how many seconds it takes to grow an overlay by prices."""
-        self.seed, self.threads, self.progress = seed, threads, progress
-        self.pressing = True
-        """Whether the search lowers the degree below the limit, or uses it up."""
-        self.needed = None if prices is None else prices.bound
-        self.remaking: RuinAndRecreate | None = None
+    known: _Known
+    budget: Budget
+    prices: Prices | None
+    seed: int
+    threads: int
+    progress: Progress | None
+    pricing: float
+    """About how many seconds it takes to grow an overlay by prices."""
+    pressing: bool = True
+    """Whether the search lowers the degree below the limit, or uses it up."""
+    remaking: RuinAndRecreate | None = None
 
     @property
     def reached(self) -> int:
@@ -178,8 +175,9 @@ class _CappedSearch:
         """Continue the last search; from halfway on, also accept extra links to get below the limit."""
         remaking, budget = self.remaking, self.budget
         assert remaking is not None
+        needed = None if self.prices is None else self.prices.bound
         half = (budget.share + until) / 2
-        while len(remaking) and budget.share < until and not best.is_optimal(remaking, self.needed):
+        while len(remaking) and budget.share < until and not best.is_optimal(remaking, needed):
             # When forced, one more link is allowed to bring a node below the limit.
             forced = budget.share > half and remaking.max_degree > cap
             limit = cap if forced or not self.pressing else best.cap_of(remaking, cap, pressing=True)

@@ -30,7 +30,7 @@ from meshwright.greedy.kernels.state import Goal, Links
 from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
-from meshwright.progress import Progress
+from meshwright.progress import Progress, part_of
 
 RUNS = (((1, 1, 0), (0, 0, 1)), ((1, 1, 4),))
 """For each run and phase: what a link counts by components, by missing links and by blocks."""
@@ -77,18 +77,11 @@ def resilient(
         )
     if k == 1:
         return gm(interest, threads=threads, progress=progress)
-    overlays = [
-        remove_spare_links(grow_biconnected(interest, phases, progress=_part_of(progress, number)))
-        for number, phases in enumerate(RUNS)
-    ]
+    overlays = []
+    for number, phases in enumerate(RUNS):
+        part = part_of(progress, number / len(RUNS), (number + 1) / len(RUNS))
+        overlays.append(remove_spare_links(grow_biconnected(interest, phases, progress=part)))
     return min(overlays, key=len)
-
-
-def _part_of(progress: Progress | None, number: int) -> Progress | None:
-    """Return a callback that reports the progress of one run as part of all runs."""
-    if progress is None:
-        return None
-    return lambda links, share, what: progress(links, (number + share) / len(RUNS), what)
 
 
 WINDOW = 32

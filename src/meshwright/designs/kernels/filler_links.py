@@ -7,12 +7,10 @@ walk adds a link or meets a link of u: O(|V| + |E| + links added).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from meshwright.arrays import Ids, Int, Offsets
 from meshwright.jit.compiler import kernel
-
-if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int, Offsets
 
 
 class FillState(NamedTuple):
