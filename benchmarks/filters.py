@@ -12,7 +12,8 @@ import pyarrow as pa
 from benchmarks.cases_and_floors import FILTERS, GROUPING, Case
 from benchmarks.page import FLOOR, Page, figure
 from benchmarks.resources import cpu_seconds
-from meshwright.filters import group_numbers, plan_filters
+from meshwright.filters.filter_plan import plan_filters
+from meshwright.filters.groups import group_numbers
 from meshwright.greedy import grow, rules
 
 DEPTH, WILD = 6, 0.01

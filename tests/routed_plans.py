@@ -12,7 +12,7 @@ from calls import crowds, seeds
 from meshwright import Interest
 from meshwright.deploy.named_trees import NamedTrees
 from meshwright.designs.design import design
-from meshwright.filters import PlannedFilters
+from meshwright.filters.filter_plan import PlannedFilters
 from meshwright.greedy import grow, rules
 from meshwright.routes import Trees, route
 from meshwright.store.plans import write_plan

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from meshwright import Interest
 from meshwright.churn import Event, FilterEvents
 from meshwright.errors import InputError
-from meshwright.filters import FilterChoice, group_numbers, plan_filters
+from meshwright.filters.filter_plan import FilterChoice, plan_filters
+from meshwright.filters.groups import group_numbers
 
 FILTERS = ("a/#", "a/b", "a/+/c", "b/x", "b/+", "c", "d/e")
 """Four groups: below a, below b, c, and d/e."""

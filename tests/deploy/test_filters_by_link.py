@@ -11,7 +11,7 @@ from meshwright.deploy.named_trees import NamedTrees, TopicTree, filters_by_link
 from meshwright.deploy.proof.prediction import names_for, predict
 from meshwright.deploy.targets.mosquitto.render import lines_overlap
 from meshwright.deploy.wiring import Wiring, wire
-from meshwright.filters import matches
+from meshwright.filters.mqtt import matches
 from naive_filters import TOPICS, filters, naive_covers, naive_matches, naive_overlaps
 
 

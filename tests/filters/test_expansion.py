@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from meshwright import Interest
 from meshwright.errors import InputError
-from meshwright.filters import overlaps
 from meshwright.filters.filter_plan import FilterChoice, plan_filters
+from meshwright.filters.mqtt import overlaps
 from naive_filters import filters
 
 HELD = {"a": ["#"], "b": ["x/y", "z/+"], "c": ["x/y"]}

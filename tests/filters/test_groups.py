@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.filters import group_numbers, matches, overlap_groups, overlaps
+from meshwright.filters.groups import group_numbers, overlap_groups
+from meshwright.filters.mqtt import matches, overlaps
 from naive_filters import ROOTED, TOPICS, filters, naive_groups
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.filters import covers, example, examples, matches, meet, overlaps, without_covered
+from meshwright.filters.mqtt import covers, example, examples, matches, meet, overlaps, without_covered
 from naive_filters import ROOTED, TOPICS, filters, matching, naive_covers, naive_matches, naive_overlaps
 
 

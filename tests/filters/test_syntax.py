@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 
 from meshwright.errors import InputError
-from meshwright.filters import check_filters, looks_like_filters, unshared, why_invalid, why_unusable
-from meshwright.filters.mqtt import MOST_BYTES, MOST_LEVELS
+from meshwright.filters.mqtt import (
+    MOST_BYTES,
+    MOST_LEVELS,
+    check_filters,
+    looks_like_filters,
+    unshared,
+    why_invalid,
+    why_unusable,
+)
 from naive_filters import filters
 
 

@@ -15,7 +15,7 @@ import pytest
 import meshwright as mw
 from meshwright import measure
 from meshwright.errors import FormatError, InputError
-from meshwright.filters import FilterChoice, plan_filters
+from meshwright.filters.filter_plan import FilterChoice, plan_filters
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from calls import seeds
 from meshwright.deploy.proof.prediction import predict
-from meshwright.filters import PlannedFilters, example, plan_filters
+from meshwright.filters.filter_plan import PlannedFilters, plan_filters
+from meshwright.filters.mqtt import example
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.routes import Trees, route

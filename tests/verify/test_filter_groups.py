@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.designs.design import design
-from meshwright.filters import FilterChoice, catch_alls, covers, has_wildcard, matches, plan_filters
+from meshwright.filters.filter_plan import FilterChoice, catch_alls, plan_filters
+from meshwright.filters.mqtt import covers, has_wildcard, matches
 from meshwright.interest import Interest
 from meshwright.store.plan_check import verify_stored_plan
 from meshwright.store.plans import write_plan

@@ -11,7 +11,7 @@ from meshwright.errors import InputError, first_five
 from meshwright.formatting import amount, counted
 
 if TYPE_CHECKING:
-    from meshwright.filters import PlannedFilters
+    from meshwright.filters.filter_plan import PlannedFilters
     from meshwright.interest import Interest
     from meshwright.routes import Trees
     from meshwright.store.interest_files import Columns

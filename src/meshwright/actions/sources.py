@@ -17,7 +17,7 @@ from meshwright.progress import announce_phase
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.plan import Plan
-    from meshwright.filters import PlannedFilters
+    from meshwright.filters.filter_plan import PlannedFilters
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
@@ -117,7 +117,7 @@ def group_topics(interest: Any, choice: TopicChoice | None = None) -> PlannedSou
     >>> group_topics(Interest.of({"a": {"x/#"}, "b": {"x/y"}}, kind="mqtt")).interest
     Interest(2 nodes, 1 topic, 2 subscriptions)
     """
-    from meshwright.filters import FilterChoice, plan_filters
+    from meshwright.filters.filter_plan import FilterChoice, plan_filters
     from meshwright.interest import Interest
     from meshwright.names import MQTT
     from meshwright.store.traffic import read_traffic

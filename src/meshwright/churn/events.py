@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from meshwright.arrow import is_text
 from meshwright.errors import InputError, first_five
-from meshwright.filters import PlannedFilters, overlaps, unshared, why_invalid, why_unusable
+from meshwright.filters.filter_plan import PlannedFilters
+from meshwright.filters.mqtt import overlaps, unshared, why_invalid, why_unusable
 from meshwright.interest import Interest
 from meshwright.names import Name
 

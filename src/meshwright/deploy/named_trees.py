@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from meshwright.deploy.sound_plan import require_sound
 from meshwright.errors import InputError, first_five
-from meshwright.filters import check_filters, has_wildcard, overlap_groups, without_covered
+from meshwright.filters.groups import overlap_groups
+from meshwright.filters.mqtt import check_filters, has_wildcard, without_covered
 from meshwright.store.plans import read_groups
 from meshwright.store.trees import ALONE, PUBLISHER, RELAY, StoredTrees, read_trees
 

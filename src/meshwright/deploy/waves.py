@@ -16,7 +16,8 @@ from meshwright.deploy.drift import BrokerDrift
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import ACCESS, EDITED, GONE, LINKS, MOVED, NOTHING, START, STOP
 from meshwright.deploy.wiring import Wiring
-from meshwright.filters import has_wildcard, overlap_groups
+from meshwright.filters.groups import overlap_groups
+from meshwright.filters.mqtt import has_wildcard
 
 
 def compute_delta(

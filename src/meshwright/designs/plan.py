@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from meshwright.filters import PlannedFilters
+    from meshwright.filters.filter_plan import PlannedFilters
 
 Parameter: TypeAlias = int | float | str | None
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids, Offsets
-    from meshwright.filters import PlannedFilters
+    from meshwright.filters.filter_plan import PlannedFilters
     from meshwright.measure.adjacency import Adjacency
 
 

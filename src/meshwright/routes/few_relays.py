@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.filters import PlannedFilters, example, matches
+from meshwright.filters.filter_plan import PlannedFilters
+from meshwright.filters.mqtt import example, matches
 from meshwright.measure.adjacency import adjacency
 from meshwright.routes.trees import Trees
 

@@ -27,7 +27,7 @@ from meshwright.files.header import (
 from meshwright.files.remote import fetch_folder
 from meshwright.files.schema import Count, Figure
 from meshwright.files.urls import inside, local_path
-from meshwright.filters import FilterChoice, PlannedFilters, plan_filters
+from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_filters
 from meshwright.overlay import Overlay
 from meshwright.store.plan_parts import (
     DEGREE_PRICES_FILE,

@@ -125,8 +125,21 @@ def verify_overlay(overlay: Overlay, *, progress: Progress | None = None) -> Ver
     """
     interest = overlay.interest
     joins = join_topics(interest, overlay.u, overlay.v, progress=progress)
-    subscribers = np.bincount(interest.node_topics, minlength=interest.num_topics)
-    return conclude(overlay, subscribers - joins.merged, *_compare(overlay, joins.gains))
+    of_topic = np.bincount(interest.node_topics, minlength=interest.num_topics) - joins.merged
+    total, merges = int(of_topic.sum()), int(joins.gains.sum(dtype=np.int64))
+    nodes = interest.num_nodes
+    of_node = np.bincount(np.concatenate((overlay.u, overlay.v)), minlength=nodes)
+    return Verification(
+        components=Components(of_topic, total),
+        support=connected_share(total, merges, int(np.count_nonzero(of_topic))),
+        degrees=Degrees(
+            average=int(of_node.sum()) / nodes if nodes else 0.0,
+            maximum=int(of_node.max(initial=0)),
+            of_node=of_node,
+            distribution=np.bincount(of_node),
+        ),
+        wrong_contributions=np.flatnonzero(joins.gains != overlay.contribution),
+    )
 
 
 def join_topics(interest: Interest, u: Ids, v: Ids, *, progress: Progress | None = None) -> Joins:
@@ -144,31 +157,6 @@ def join_topics(interest: Interest, u: Ids, v: Ids, *, progress: Progress | None
             done = first + len(us[some])
             progress(done, done / len(us), "checked")
     return Joins(gains, merged)
-
-
-def _compare(overlay: Overlay, gains: Ids) -> tuple[int, NDArray[np.int64]]:
-    """Return how much all edges merge, and the positions of those that state something else."""
-    return int(gains.sum(dtype=np.int64)), np.flatnonzero(gains != overlay.contribution)
-
-
-def conclude(
-    overlay: Overlay, of_topic: NDArray[np.int64], merges: int, wrong: NDArray[np.int64]
-) -> Verification:
-    """Say what is true of an overlay, given the components of each topic, and what its edges merge."""
-    nodes = overlay.interest.num_nodes
-    total = int(of_topic.sum())
-    of_node = np.bincount(np.concatenate((overlay.u, overlay.v)), minlength=nodes)
-    return Verification(
-        components=Components(of_topic, total),
-        support=connected_share(total, merges, int(np.count_nonzero(of_topic))),
-        degrees=Degrees(
-            average=int(of_node.sum()) / nodes if nodes else 0.0,
-            maximum=int(of_node.max(initial=0)),
-            of_node=of_node,
-            distribution=np.bincount(of_node),
-        ),
-        wrong_contributions=wrong,
-    )
 
 
 def connected_share(components: int, merges: int, topics: int) -> float:

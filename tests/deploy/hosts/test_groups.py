@@ -15,7 +15,7 @@ from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.proof.live_plan import FederationPlan, LivePlan
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.designs.design import design
-from meshwright.filters import FilterChoice, PlannedFilters, plan_filters
+from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_filters
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.routes import Trees, route

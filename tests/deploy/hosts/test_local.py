@@ -35,7 +35,7 @@ from meshwright.deploy.proof.prediction import publications
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.logs import Logs
 from meshwright.deploy.wiring import Wiring, folder_of, wire
-from meshwright.filters import plan_filters
+from meshwright.filters.filter_plan import plan_filters
 from meshwright.interest import Interest
 from meshwright.workloads import zipf
 from routed_plans import grouped_trees, named_trees

@@ -25,7 +25,7 @@ from meshwright.deploy.proof.traffic import Observers, load_aiomqtt
 from meshwright.deploy.proof.verdict import Verdict, judge
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.wiring import BOTH, Wiring, dialler_and_listener, folder_of, wire
-from meshwright.filters import example
+from meshwright.filters.mqtt import example
 from meshwright.progress import Progress
 
 MAX_OUTSTANDING = 2_000

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from meshwright.deploy.named_trees import NamedTrees, TopicTree, neighbours
-from meshwright.filters import example, examples, has_wildcard, matches, meet
+from meshwright.filters.mqtt import example, examples, has_wildcard, matches, meet
 
 MOST_SHARED = 40
 """Topics of a group that are drawn from what two filters share."""

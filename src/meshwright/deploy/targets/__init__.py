@@ -121,7 +121,7 @@ def require_capable(wiring: Wiring, settings: BrokerSettings) -> None:
     InputError
         If a capability is missing.
     """
-    from meshwright.filters import has_wildcard
+    from meshwright.filters.mqtt import has_wildcard
 
     can = settings.broker.capabilities
     lines = {line for topics in wiring.bridges.values() for line in topics.items()}

@@ -10,7 +10,7 @@ from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, REQUIREMENTS
 from meshwright.deploy.targets.mosquitto.render import UNUSED_PREFIX
 from meshwright.deploy.wiring import Wiring, client_id, folder_of, local_client_id
-from meshwright.filters import covers
+from meshwright.filters.mqtt import covers
 from meshwright.formatting.escape import markdown, markdown_code
 
 USER = MOSQUITTO.user

@@ -18,7 +18,7 @@ from meshwright.deploy.findings import (
 from meshwright.deploy.targets.mosquitto.network import MOST_FILTERS, Link, Network
 from meshwright.deploy.targets.mosquitto.options import likely_option
 from meshwright.deploy.targets.mosquitto.parse import BrokerConfiguration, TopicLine, read_configurations
-from meshwright.filters import overlaps, why_invalid
+from meshwright.filters.mqtt import overlaps, why_invalid
 
 
 def inspect(configurations: Iterable[str | Path], hosts: Mapping[str, tuple[str, int]]) -> Inspection:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from meshwright.deploy.targets.mosquitto.parse import Bridge, BrokerConfiguration, TopicLine
-from meshwright.filters import example, examples, has_wildcard, matches, meet, why_invalid
+from meshwright.filters.mqtt import example, examples, has_wildcard, matches, meet, why_invalid
 
 MOST_HOPS = 64
 """A message that is passed on this often, under ever new names, circles."""

@@ -43,7 +43,8 @@ from meshwright.deploy.targets.mosquitto.fragments import (
     requirements,
 )
 from meshwright.deploy.wiring import BOTH, IN, OUT, Wiring, bridge_identity, client_id
-from meshwright.filters import group_numbers, has_wildcard
+from meshwright.filters.groups import group_numbers
+from meshwright.filters.mqtt import has_wildcard
 
 HEADER = "# Planned by Meshwright, which overwrites this file: change the plan instead.\n"
 DATA_README = "Mosquitto keeps here what it has queued.\n"
