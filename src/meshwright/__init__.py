@@ -20,12 +20,13 @@ The public names, in groups:
 - errors: `MeshwrightError`
 """
 
+import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
 
     from meshwright import bounds, churn, content, measure, pipeline, routes, workloads
     from meshwright.actions.advise import advise
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.pipeline.dataset.profile import profile
-    from meshwright.rooms import CallableRoom
     from meshwright.routes import Trees, route
     from meshwright.store.costs import load_costs
     from meshwright.store.datasets import write_dataset
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     from meshwright.store.trees import read_trees, write_trees
     from meshwright.verify.claims import PlanReport
 
-    class _VerifyRoom(CallableRoom):
+    class _VerifyRoom(ModuleType):
         def __call__(
             self, plan: Plan | str | Path, interest: Any = None, *, k: int | None = None
         ) -> PlanReport: ...
 
-    class _ReportRoom(CallableRoom):
+    class _ReportRoom(ModuleType):
         def __call__(
             self,
             plan: Plan | str | Path,
@@ -166,3 +166,26 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     """Return the public names, so that Tab completion and `dir` show them before their first use."""
     return sorted(__all__)
+
+
+class CallableRoom(ModuleType):
+    """A room that is also a function, which is imported when it is called: `mw.verify(plan)` checks a plan.
+
+    Python puts a package's sub-packages among its names. So `meshwright.verify` is the room, whatever else
+    this package defines, and the room itself must be what can be called.
+    """
+
+    called: str
+    """The module and the name of the function."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function of the room."""
+        module, _, name = self.called.rpartition(".")
+        return getattr(import_module(module), name)(*arguments, **named)
+
+
+def make_callable(room: str, function: str) -> None:
+    """Let the room of this name, which is being imported, be called like a function."""
+    module = sys.modules[room]
+    module.__class__ = CallableRoom
+    module.called = function  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ proves bounds. The functions take plain data and return reports; `meshwright.sto
 PlanReport(passed: 1 link over 2 nodes)
 """
 
-from meshwright.rooms import make_callable
+from meshwright import make_callable
 from meshwright.verify.certificate import (
     CertificateError,
     DegreeProofs,
