@@ -104,12 +104,7 @@ def _refuse_missing(interest: Interest, table: PairTable) -> None:
     """Raise if a pair that shares a topic has no cost."""
     from meshwright.costs.table_checks import Subscriptions, missing_pairs
 
-    held = Subscriptions(
-        frozen(interest.node_ptr, np.int64),
-        frozen(interest.node_topics, np.int32),
-        frozen(interest.topic_ptr, np.int64),
-        frozen(interest.topic_nodes, np.int32),
-    )
+    held = Subscriptions(interest.node_ptr, interest.node_topics, interest.topic_ptr, interest.topic_nodes)
     named = np.zeros((5, 2), dtype=np.int32)
     missing = missing_pairs(held, table, np.zeros(interest.num_nodes, dtype=np.int64), named)
     if missing:

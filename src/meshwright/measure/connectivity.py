@@ -143,9 +143,8 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
         place=np.full(topics, -1, dtype=np.int32),
         shared=np.empty(topics + 1, dtype=np.int32),
     )
-    subscriptions = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
-    ends = frozen(u, np.int32), frozen(v, np.int32)
-    count_contributions(*subscriptions, merges_needed(interest), *ends, memory, gains)
+    apart, ends = merges_needed(interest), (frozen(u, np.int32), frozen(v, np.int32))
+    count_contributions(interest.node_ptr, interest.node_topics, apart, *ends, memory, gains)
     return gains
 
 
@@ -216,9 +215,7 @@ def redundant_edges(overlay: Overlay | Any) -> NDArray[np.int64]:
     from meshwright.measure.connectivity_kernels import topic_bridges
 
     interest = overlay.interest
-    needed = topic_bridges(
-        frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32), *adjacency(overlay)
-    )
+    needed = topic_bridges(interest.topic_ptr, interest.topic_nodes, *adjacency(overlay))
     return np.flatnonzero(~needed)
 
 
@@ -252,8 +249,6 @@ def weak_topics(overlay: Overlay | Any) -> WeakTopics:
     from meshwright.measure.connectivity_kernels import WHOLE, topic_cuts
 
     interest = overlay.interest
-    cuts = topic_cuts(
-        frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32), *adjacency(overlay)
-    )
+    cuts = topic_cuts(interest.topic_ptr, interest.topic_nodes, *adjacency(overlay))
     topics = np.flatnonzero(cuts != WHOLE)
     return WeakTopics(topics, cuts[topics].astype(np.int64))

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from meshwright.arrays import frozen, is_whole
+from meshwright.arrays import is_whole
 from meshwright.errors import InputError
 from meshwright.measure.adjacency import Degrees, adjacency, degrees
 from meshwright.overlay import Overlay
@@ -71,15 +71,14 @@ def diameters(
     from meshwright.measure import routing_kernels as kernels
 
     interest, links = overlay.interest, adjacency(overlay)
-    topic_ptr, topic_nodes = frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32)
     if scope == "whole" and effort is None and _steps_from_all(overlay) <= STEPS:
-        node_ptr, node_topics = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
-        of_topic = kernels.all_sources(node_ptr, node_topics, topic_ptr, topic_nodes, links.ptr, links.nodes)
+        held = interest.node_ptr, interest.node_topics, interest.topic_ptr, interest.topic_nodes
+        of_topic = kernels.all_sources(*held, links.ptr, links.nodes)
         exact = np.ones(len(of_topic), dtype=np.bool_)
     else:
         share = STEPS // max(interest.num_topics, 1)
         of_topic, exact = kernels.topic_diameters(
-            topic_ptr, topic_nodes, *links, scope == "induced", int(effort or 0), share
+            interest.topic_ptr, interest.topic_nodes, *links, scope == "induced", int(effort or 0), share
         )
     measured = of_topic[of_topic > 0]
     return Diameters(
@@ -132,9 +131,7 @@ def filtering_costs(overlay: Overlay | Any) -> FilteringCosts:
     from meshwright.measure.routing_kernels import filtering
 
     interest, links = overlay.interest, adjacency(overlay)
-    of_topic, lower = filtering(
-        frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32), links.ptr, links.nodes
-    )
+    of_topic, lower = filtering(interest.topic_ptr, interest.topic_nodes, links.ptr, links.nodes)
     return FilteringCosts(
         of_topic,
         lower,

@@ -14,7 +14,7 @@ from meshwright.files.atomic import new_folder
 from meshwright.files.header import FRONT, write_header
 from meshwright.formatting import counted
 from meshwright.formatting.escape import visible
-from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, sheet, whole_numbers
+from meshwright.report.sheet import COLOURS, looks, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import name_of
 
 if TYPE_CHECKING:
@@ -45,21 +45,18 @@ def degree_and_support(
     OutputError
         If the file cannot be written.
     """
-    path = check_chart(path)
     if not plans:
         raise InputError("no plans to draw: give at least one")
-    with sheet(path, columns=2) as (figure, (left, right)):
-        for plan, colour, dash in zip(plans, cycle(COLOURS), cycle(DASHES), strict=False):
-            _draw_degrees(left, plan, color=colour, linestyle=dash)
-            _draw_support(right, plan, color=colour, linestyle=dash)
+    with sheet(path, columns=2, title=title) as (figure, (left, right)):
+        for plan, look in zip(plans, looks(), strict=False):
+            _draw_degrees(left, plan, **look)
+            _draw_support(right, plan, **look)
         shares = "brokers with at least that many"
         _finish_distribution(left, "Distribution of links", values="links of a broker", shares=shares)
         _finish_support(right)
         lines, names = right.get_legend_handles_labels()
         columns = min(len(plans), 4)
         figure.legend(lines, names, loc="outside lower center", ncols=columns, handlelength=3)
-        if title:
-            figure.suptitle(title, color="#555555", fontsize=11)
     return figure
 
 
@@ -123,21 +120,11 @@ def ccdf_chart(
     MissingDependencyError
         If matplotlib is not installed.
     """
-    path = check_chart(path)
     with sheet(path, columns=len(panels), size=(10.5, 4.5)) as (figure, panes):
         for axes, (title, curves), label in zip(panes, panels.items(), labels, strict=True):
-            for (name, (values, shares)), colour, dash in zip(
-                curves.items(), cycle(COLOURS), cycle(DASHES), strict=False
-            ):
+            for (name, (values, shares)), look in zip(curves.items(), looks(), strict=False):
                 shown = values > 0  # a logarithmic axis has no zero
-                axes.plot(
-                    values[shown],
-                    shares[shown],
-                    color=colour,
-                    linestyle=dash,
-                    drawstyle="steps-pre",
-                    label=name,
-                )
+                axes.plot(values[shown], shares[shown], drawstyle="steps-pre", label=name, **look)
             _finish_distribution(axes, title, values=label, shares="share with at least that many")
             axes.legend()
     return figure
@@ -170,7 +157,6 @@ def federation_picture(
     title
         The text above the picture.
     """
-    path = check_chart(path)
     angle = np.pi / 2 - 2 * np.pi * np.arange(len(brokers)) / max(len(brokers), 1)
     where = {broker: (float(np.cos(a)), float(np.sin(a))) for broker, a in zip(brokers, angle, strict=True)}
     most = max(bridges.values(), default=1)
@@ -232,13 +218,12 @@ def trade_off(
     OutputError
         If the file cannot be written.
     """
-    path = check_chart(path)
     plans = [*front, *others]
     if not plans:
         raise InputError("no plans to draw: give at least one")
     degrees_seen = [int(plan.figures["max_degree"]) for plan in plans]
     wide = max(degrees_seen) >= 10 * min(degrees_seen) > 0
-    with sheet(path, size=(8.5, 5.2)) as (figure, axes):
+    with sheet(path, size=(8.5, 5.2), title=title) as (figure, axes):
         if front:
             degrees, links = ([plan.figures[name] for plan in front] for name in ("max_degree", "edges"))
             axes.step(degrees, links, where="post", color=FRONT_COLOUR, marker="o", label="the best found")
@@ -262,8 +247,6 @@ def trade_off(
         axes.set_title("Few links or a low maximum degree")
         if others or bounds:
             figure.legend(loc="outside lower center", ncols=2)
-        if title:
-            figure.suptitle(title, color="#555555", fontsize=11)
     return figure
 
 

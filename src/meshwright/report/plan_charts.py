@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from meshwright import measure
 from meshwright.formatting import percentage
 from meshwright.overlay import Overlay
 from meshwright.report.charts import POINTS
-from meshwright.report.sheet import COLOURS, check_chart, percent_axis, sheet, whole_numbers
+from meshwright.report.sheet import COLOURS, percent_axis, sheet, whole_numbers
 
 SIZE = (4.7, 3.4)
 MOST_BARS = 40
@@ -29,9 +30,6 @@ def degree_chart(overlay: Overlay, path: str | Path | None = None) -> Any:
     >>> degree_chart(mw.design({"a": {"x"}, "b": {"x"}}, "gm").overlay)
     <Figure size 564x408 with 1 Axes>
     """
-    from meshwright import measure
-
-    path = check_chart(path)
     degrees = measure.degrees(overlay)
     counts = degrees.distribution
     with sheet(path, size=SIZE) as (figure, axes):
@@ -101,13 +99,10 @@ def support_chart(overlay: Overlay, path: str | Path | None = None) -> Any:
     >>> support_chart(mw.design({"a": {"x"}, "b": {"x"}}, "gm").overlay)
     <Figure size 564x408 with 1 Axes>
     """
-    from meshwright import measure
-
-    path = check_chart(path)
-    curve = measure.support_curve(overlay)
-    shown = np.unique(np.linspace(0, len(curve) - 1, POINTS // 4).round().astype(np.int64))
-    point = pareto_point(curve)
     with sheet(path, size=SIZE) as (figure, axes):
+        curve = measure.support_curve(overlay)
+        shown = np.unique(np.linspace(0, len(curve) - 1, POINTS // 4).round().astype(np.int64))
+        point = pareto_point(curve)
         axes.set_title("What each further link adds")
         axes.set(xlabel="links, in the order they are added", ylabel="support")
         axes.plot(shown, curve[shown], color=COLOURS[0])
@@ -137,7 +132,6 @@ def graph_picture(
     >>> graph_picture(np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0]), np.array([1]))
     <Figure size 960x960 with 1 Axes>
     """
-    path = check_chart(path)
     with sheet(path, size=(8.0, 8.0)) as (figure, axes):
         from matplotlib.collections import LineCollection
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from meshwright.errors import InputError
 from meshwright.formatting import duration
-from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet, whole_numbers
+from meshwright.report.sheet import looks, sheet, whole_numbers
 from meshwright.report.tables import plain_table
 
 if TYPE_CHECKING:
@@ -120,18 +119,15 @@ def churn_chart(
     OutputError
         If the file cannot be written.
     """
-    path = check_chart(path)
     if not replays:
         raise InputError("no replays to draw: give at least one")
-    with sheet(path, rows=2, columns=2, size=(10.5, 7.0)) as (figure, panes):
+    with sheet(path, rows=2, columns=2, size=(10.5, 7.0), title=title) as (figure, panes):
         axes = panes.ravel()
-        for (name, replay), colour, dash in zip(replays.items(), cycle(COLOURS), cycle(DASHES), strict=False):
-            _draw(axes, name, replay, color=colour, linestyle=dash)
+        for (name, replay), look in zip(replays.items(), looks(), strict=False):
+            _draw(axes, name, replay, **look)
         _finish(axes, next(iter(replays.values())))
         lines, names = axes[0].get_legend_handles_labels()
         figure.legend(lines, names, loc="outside lower center", ncols=min(len(names), 5), handlelength=3)
-        if title:
-            figure.suptitle(title, color="#555555", fontsize=11)
     return figure
 
 

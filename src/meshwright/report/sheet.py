@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,26 @@ MOST_DETAILED = 2000
 """The largest ratio of a logarithmic axis with labels between the powers of ten."""
 
 
+def looks() -> Iterator[dict[str, Any]]:
+    """Yield the colour and the line style of one curve after the other, without end."""
+    for colour, dash in zip(cycle(COLOURS), cycle(DASHES), strict=False):
+        yield {"color": colour, "linestyle": dash}
+
+
 @contextmanager
 def sheet(
-    path: Path | None, *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
+    path: str | Path | None,
+    *,
+    rows: int = 1,
+    columns: int = 1,
+    size: tuple[float, float] = (10.5, 5.0),
+    title: str | None = None,
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure and its axes (an array if several); at the end write it, if a path is given."""
+    """Yield a figure and its axes (an array if several); at the end write it, if a path is given.
+
+    It first checks that the chart can be drawn and written, so do long work within it.
+    """
+    path = check_chart(path)
     from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -61,6 +77,8 @@ def sheet(
         figure = Figure(figsize=size, dpi=120, layout=layout)
         FigureCanvasAgg(figure)
         yield figure, figure.subplots(rows, columns, sharex="col")
+        if title:
+            figure.suptitle(title, color="#555555", fontsize=11)
         if path is not None:
             save(figure, path)
 

@@ -146,13 +146,12 @@ def join_topics(interest: Interest, u: Ids, v: Ids, *, progress: Progress | None
     """Join the subscribers of every topic along the edges u, v."""
     from meshwright.verify.kernels import join_edges
 
-    node_ptr, node_topics = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
     parent = np.arange(interest.num_subscriptions, dtype=np.int32)
     gains, merged = np.zeros(len(u), dtype=np.int32), np.zeros(interest.num_topics, dtype=np.int32)
     us, vs = frozen(u, np.int32), frozen(v, np.int32)
     for first in range(0, len(us), EDGES_AT_ONCE):
         some = slice(first, first + EDGES_AT_ONCE)
-        join_edges(node_ptr, node_topics, us[some], vs[some], parent, gains[some], merged)
+        join_edges(interest.node_ptr, interest.node_topics, us[some], vs[some], parent, gains[some], merged)
         if progress is not None:
             done = first + len(us[some])
             progress(done, done / len(us), "checked")
