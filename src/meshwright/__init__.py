@@ -120,7 +120,7 @@ _ROOMS = {
     "Advice": "designs.advice",
     "Comparison": "designs.comparison",
     "Interest": "interest",
-    "LinkCosts": "costs",
+    "LinkCosts": "costs.link_costs",
     "LiveOverlay": "churn",
     "MeshwrightError": "errors",
     "Overlay": "overlay",

@@ -60,16 +60,19 @@ class AddressSpaceError(MeshwrightError, MemoryError):
         )
 
 
-def first_five(items: Iterable[object]) -> str:
-    """Name the first five items, and how many more there are.
+def first_five(items: Iterable[object], found: int | None = None) -> str:
+    """Name the first five items, and how many more there are; `found` counts them if not all are given.
 
     >>> first_five(["a", "b"])
     "'a', 'b'"
     >>> first_five(range(8))
     '0, 1, 2, 3, 4 and 3 more'
+    >>> first_five(range(5), found=7)
+    '0, 1, 2, 3, 4 and 2 more'
     """
     listed = list(items)
-    more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+    found = len(listed) if found is None else found
+    more = f" and {found - 5} more" if found > 5 else ""
     return ", ".join(repr(item) for item in listed[:5]) + more
 
 

@@ -25,6 +25,14 @@ SHOWN_EDGES = 10
 """How many edges an overlay shows in a notebook."""
 
 
+def check_edges(u: Ids, v: Ids, nodes: int) -> None:
+    """Raise an InputError unless each edge joins a node to one with a higher id."""
+    bad = (u < 0) | (v >= nodes) | (u >= v)
+    if bad.any():
+        pairs = zip(u[bad].tolist(), v[bad].tolist(), strict=True)
+        raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {nodes}")
+
+
 @dataclass(frozen=True, eq=False)
 class Overlay:
     """Ordered edges over an interest.
@@ -52,10 +60,7 @@ class Overlay:
         if not len(self.u) == len(self.v) == len(self.contribution):
             raise InputError("u, v and contribution must have the same length")
         nodes = self.interest.num_nodes
-        bad = (self.u < 0) | (self.v >= nodes) | (self.u >= self.v)
-        if bad.any():
-            pairs = zip(self.u[bad].tolist(), self.v[bad].tolist(), strict=True)
-            raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {nodes}")
+        check_edges(self.u, self.v, nodes)
         keys = np.sort(self.u.astype(np.int64) * nodes + self.v)
         if (keys[1:] == keys[:-1]).any():
             twice = np.unique(keys[1:][keys[1:] == keys[:-1]])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, triples
 from meshwright import Interest, measure
-from meshwright.costs import LinkCosts
+from meshwright.costs.link_costs import LinkCosts
 from meshwright.designs.by_contribution import budget_of, gm, gpm, low, minmax
 from meshwright.designs.design import design
 from meshwright.errors import InputError

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from typing import Any
 
 import numpy as np
@@ -9,9 +12,22 @@ import pytest
 
 import meshwright as mw
 from meshwright.report import graph_data as module
-from meshwright.report.graph_data import graph_data, unpack
+from meshwright.report.graph_data import graph_data, pack
 from meshwright.routes import Trees
 from meshwright.workloads import zipf
+
+
+def unpack(payload: str) -> dict[str, Any]:
+    """Return what `pack` was given."""
+    content: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(payload)))
+    return content
+
+
+def test_no_name_ends_the_element_that_holds_it() -> None:
+    """A payload has no markup of the names in it, and gives them back."""
+    payload = pack({"names": ["</script>"]})
+    assert "<" not in payload
+    assert unpack(payload) == {"names": ["</script>"]}
 
 
 @pytest.fixture(scope="module")

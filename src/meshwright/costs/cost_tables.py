@@ -110,9 +110,8 @@ def _refuse_missing(interest: Interest, table: PairTable) -> None:
     if missing:
         names = interest.node_names
         pairs = [(names[a].as_py(), names[b].as_py()) for a, b in named[:missing].tolist()]
-        more = f" and {missing - 5} more" if missing > 5 else ""
         raise InputError(
-            f"no cost for {first_five(pairs)}{more}, which share a topic: add a row for each such pair"
+            f"no cost for {first_five(pairs, missing)}, which share a topic: add a row for each such pair"
         )
 
 

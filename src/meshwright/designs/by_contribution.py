@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from meshwright import measure
 from meshwright.arrays import Ids
-from meshwright.costs import LinkCosts
+from meshwright.costs.link_costs import LinkCosts
 from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules, weighted
 from meshwright.greedy.driver import check_budgets, limit_of

@@ -21,7 +21,6 @@ MOST_BYTES = 65_535
 MOST_LEVELS = 200
 """The most levels of a filter; Mosquitto disconnects clients that use more."""
 SHARED = re.compile(r"\$share/(?P<group>[^/]*)/(?P<filter>.*)|\$queue/(?P<queued>.*)", re.DOTALL)
-WILD = re.compile(r"(?:^|/)(?:\+(?:/|$)|#$)")
 
 
 def unshared(held: str) -> str:
@@ -62,15 +61,6 @@ def has_wildcard(held: str) -> bool:
     (True, False)
     """
     return ONE in held or REST in held
-
-
-def looks_like_filters(topics: Iterable[str]) -> bool:
-    """Return whether some topic has a level that is a wildcard.
-
-    >>> looks_like_filters(["a", "b/#"]), looks_like_filters(["C#", "a+b"])
-    (True, False)
-    """
-    return any((ONE in topic or REST in topic) and WILD.search(topic) is not None for topic in topics)
 
 
 def why_invalid(held: str) -> str | None:

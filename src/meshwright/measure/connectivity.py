@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshwright.arrays import Ids, frozen
-from meshwright.errors import InputError, first_five
+from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.measure.adjacency import adjacency
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, check_edges
 from meshwright.progress import Progress
 
 SLOTS_AT_ONCE = 4_000_000
@@ -131,10 +131,7 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
     """
     if len(u) != len(v):
         raise InputError(f"{len(u)} ends u but {len(v)} ends v: give two ends for each edge")
-    bad = (u < 0) | (v >= interest.num_nodes) | (u >= v)
-    if bad.any():
-        pairs = zip(u[bad].tolist(), v[bad].tolist(), strict=True)
-        raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {interest.num_nodes}")
+    check_edges(u, v, interest.num_nodes)
     from meshwright.measure.connectivity_kernels import JoinMemory, count_contributions
 
     topics, gains = interest.num_topics, np.zeros(len(u), dtype=np.int32)

@@ -32,7 +32,7 @@ def _connectivity_line(report: PlanReport) -> str:
         verb = "connects" if len(report.outline) == 1 else "connect"
         return f"complete: {links} {verb} each of {counted(report.outline.topics, 'topic')}"
     listed, found = report.verification.split_topics.tolist(), report.verification.num_split_topics
-    split = first_five(report.outline.name_topics(listed[:5])) + (f" and {found - 5} more" * (found > 5))
+    split = first_five(report.outline.name_topics(listed[:5]), found)
     support = percentage(report.verification.support)
     return f"partial: {links} give {support} support; split topics: {split}"
 

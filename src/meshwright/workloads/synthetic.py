@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from meshwright.arrays import is_whole, settled
+from meshwright.arrow import MOST_BYTES
 from meshwright.errors import InputError, first_five
 from meshwright.interest import Interest, unchecked_interest
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
@@ -30,8 +31,11 @@ from meshwright.workloads.distributions import (
     zipf_popularity,
 )
 
-MOST_BYTES = 2**31 - 1
-"""Bytes that offsets of Arrow's `string` can address; `large_string` has no such limit."""
+
+def check_seed(seed: object) -> None:
+    """Raise an InputError unless a seed is a whole number of at least 0."""
+    if not is_whole(seed) or seed < 0:  # type: ignore[operator]
+        raise InputError(f"a seed of {seed!r}: give an integer of at least 0")
 
 
 def synthetic(
@@ -61,8 +65,7 @@ def synthetic(
             f"up to {sizes.maximum} distinct topics for each node, but only {drawable} topics can be drawn: "
             "give a smaller size or more topics"
         )
-    if not is_whole(seed) or seed < 0:
-        raise InputError(f"a seed of {seed!r}: give an integer of at least 0")
+    check_seed(seed)
     if nodes * sizes.minimum > MOST_SUBSCRIPTIONS:
         raise InputError(
             f"{nodes} nodes of {sizes.minimum} topics or more: at most 2³¹ − 1 subscriptions fit"
@@ -203,8 +206,7 @@ def social(
         )
     if not 0 <= locality <= 1:
         raise InputError(f"a locality of {locality}: give a share from 0 to 1")
-    if not is_whole(seed) or seed < 0:
-        raise InputError(f"a seed of {seed!r}: give an integer of at least 0")
+    check_seed(seed)
     stream = np.random.PCG64(seed)
     popular = np.argsort(stream.random_raw(users), kind="stable")  # the most popular user first
     asked = sizes.minimum + choose(stream.random_raw(users), fixed_point(sizes.probabilities))
