@@ -17,7 +17,7 @@ import pytest
 from typer.main import get_command
 
 import meshwright as mw
-from meshwright.cli import check, churn, content, data, design
+from meshwright.cli import check, churn, content, data, design, soc
 from meshwright.cli.main import build_app
 from meshwright.designs.registry import DESIGNS
 from terminal import meshwright
@@ -174,7 +174,7 @@ HELP_EXAMPLES = (
     *data.WORKLOAD_EXAMPLES,
     *design.PLAN_EXAMPLES,
     *check.VERIFY_EXAMPLES,
-    *check.SOC_EXAMPLES,
+    *soc.SOC_EXAMPLES,
     *design.ADVISE_EXAMPLES,
     *design.COMPARE_EXAMPLES,
     *churn.CHURN_EXAMPLES,

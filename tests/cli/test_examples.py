@@ -28,7 +28,7 @@ HERE = (
     *("raw_logs.FOLLOW", "raw_logs.INGEST", "raw_logs.TRAFFIC"),
 )
 IN_OTHER_TESTS = {
-    "test_docs.py": "data.WORKLOAD design.PLAN check.VERIFY check.SOC design.ADVISE design.COMPARE "
+    "test_docs.py": "data.WORKLOAD design.PLAN check.VERIFY soc.SOC design.ADVISE design.COMPARE "
     "churn.CHURN churn.CHAOS content content.WORKLOAD content.ASSIGN content.COMPARE content.MIGRATE",
     "test_deploying_page.py": "deploy.ROUTE deploy.EXPORT deploy.DIFF deploy.APPLY deploy.FEDERATION",
     "test_filters_page.py": "deploy.LINT",

@@ -101,7 +101,8 @@ def _read_as_of(reading: Reading, as_of: str | None) -> Reading:
     from meshwright.names import check_topic_kind
     from meshwright.pipeline.readers.times import parse_time
 
-    check_topic_kind(reading.topic_kind)
+    if reading.topic_kind is not None:
+        check_topic_kind(reading.topic_kind)
     if as_of is None:
         return reading
     moment = parse_time(as_of)

@@ -1,4 +1,4 @@
-"""Commands that judge a plan: `verify`, `report`, and `soc`, which also asks whether a plan exists."""
+"""Commands that judge a plan: `verify` and `report`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.options import Costs, FileColumns, Seed, ShowProgress, Source, Spark, Topics
+from meshwright.cli.options import Costs, FileColumns, ShowProgress, Source, Spark
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import LINKS, ProgressBar, amounts
-from meshwright.errors import InputError
 
 VERIFY_EXAMPLES = (
     "meshwright verify plan subscriptions.csv",
@@ -99,105 +98,3 @@ def report(
         page = report_plan(plan, source, columns.resolved(), out=out, today=today, costs=costs, progress=bar)
     verdict = "verified" if page.verdict.passed else "NOT verified: the page says why"
     return Answer(page, verdict, f"written to {page.path}", passed=page.verdict.passed)
-
-
-SOC_EXAMPLES = (
-    "meshwright soc plan subscriptions.csv --degree 3 --cost 0",
-    "meshwright soc plan subscriptions.csv --degree 3 --cost 4 --measure diameter",
-    "meshwright soc subscriptions.csv --degree 3 --cost 0 --out witness",
-    "meshwright soc subscriptions.csv --average-degree 2.5 --cost 4 --measure diameter",
-    "meshwright soc subscriptions.csv --links 10",
-)
-
-
-def soc(
-    plan: Annotated[
-        str,
-        typer.Argument(
-            metavar="PLAN|SUBSCRIPTIONS",
-            help="A plan's folder or, to ask about any overlay, a dataset or file of subscriptions.",
-        ),
-    ],
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SUBSCRIPTIONS",
-            help="With a plan: what it was made for, a dataset, or a .csv, .jsonl or .parquet file.",
-        ),
-    ] = None,
-    *,
-    degree: Annotated[
-        int | None, typer.Option("--degree", metavar="D", min=0, help="Maximum number of links per broker.")
-    ] = None,
-    average_degree: Annotated[
-        float | None,
-        typer.Option(
-            "--average-degree",
-            metavar="D",
-            min=0,
-            help="Without a plan: links per broker on average, at most.",
-        ),
-    ] = None,
-    cost: Annotated[
-        int | None, typer.Option("--cost", metavar="C", min=0, help="Maximum routing cost.")
-    ] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            "--measure",
-            metavar="filtering|diameter",
-            help="Uninterested relays over all topics, the default, or the longest path between two "
-            "subscribers of a topic, through any brokers.",
-        ),
-    ] = None,
-    links: Annotated[
-        int | None,
-        typer.Option("--links", metavar="K", min=0, help="Without a plan: do K links connect every topic?"),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(
-            "--seconds", metavar="S", min=0, help="Without a plan: search about S seconds; 20 by default."
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", metavar="PLAN", help="Without a plan: write the overlay found here, for a yes."
-        ),
-    ] = None,
-    columns: FileColumns,
-    topics: Topics,
-    seed: Seed = 0,
-    progress: ShowProgress = False,
-) -> Answer:
-    """Check whether a plan keeps a degree limit and a routing limit, or whether some overlay does.
-
-    With a plan, the figures follow from its links alone. Without one, the question is that of the paper: is
-    there any overlay within the limits? Yes comes with a witness, no with a proof (by counting, by certified
-    prices, or by exact on small instances); both questions are hard, so the answer may be unknown. --links K
-    asks whether K links can connect every topic. The exit code is 0 for yes, and 1 for no or unknown.
-
-    MQTT filters that overlap count as one topic, as for `meshwright plan`; with a plan, as it was planned.
-    """
-    from meshwright.actions import soc as action
-    from meshwright.actions import sources
-
-    asked = action.SocQuestion(degree, average_degree, cost, measure, links)
-    answer: action.PlanAnswer | action.ExistenceAnswer
-    with ProgressBar(forced=progress) as bar:
-        if source is None:
-            read = sources.Source(plan, columns.resolved(), topics)
-            answer = action.soc_of_any(read, asked, seconds=seconds, seed=seed, out=out, progress=bar)
-        else:
-            alone = {
-                "average-degree": average_degree, "links": links, "seconds": seconds, "out": out,
-                "topic-kind": topics.topic_kind, "exclude-topic": topics.exclude or None,
-                "expand": topics.expand or None, "skip-unusable": topics.skip_unusable or None,
-                "rates": topics.rates,
-            }  # fmt: skip
-            wrong = ", ".join(f"--{name}" for name, value in alone.items() if value is not None)
-            if wrong:
-                raise InputError(f"{wrong} asks whether some overlay exists: leave the plan out")
-            answer = action.soc_of_plan(plan, source, asked, columns.resolved(), progress=bar)
-    return Answer(answer)

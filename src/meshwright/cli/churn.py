@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from meshwright.actions.churn import ChurnEvents, PolicyOptions
+from meshwright.actions.churn import ChurnEvents, PolicyOptions, replay_churn
+from meshwright.actions.sources import format_size
 from meshwright.cli.commands import Words
 from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import ProgressBar
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -93,7 +95,6 @@ def churn(
     --letter chooses backups among all brokers, chooses all backups of a broker again when it loses one, takes
     the maximum degree of the whole overlay in the rule, and makes newcomers nobody's backups.
     """
-    from meshwright.actions.churn import replay_churn
     from meshwright.actions.compare import split_names
     from meshwright.report import churn_lines, churn_table
 
@@ -144,8 +145,6 @@ def chaos(
     """
     from meshwright.actions.chaos import fail_brokers
     from meshwright.actions.compare import split_names
-    from meshwright.actions.sources import format_size
-    from meshwright.formatting import counted
 
     names = split_names(policies, "--policies", "naive,shadow,tidy")
     with ProgressBar("chaos", forced=progress) as bar:
@@ -186,8 +185,6 @@ def _failure_table(made: Failures, policies: list[str]) -> Table:
 
 def _failure_lines(made: Failures) -> list[str]:
     """Return a sentence that sums up the first row."""
-    from meshwright.formatting import counted
-
     single = made.scenarios[0]
     if not single.splitting:
         return ["No failure of a single broker splits a topic."]

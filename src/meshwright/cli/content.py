@@ -8,13 +8,21 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from meshwright.actions.content.assign import Assigned, Variant
-from meshwright.actions.content.migrate import Flow, Migrated
-from meshwright.actions.content.workload import Drawn, Measured
+from meshwright.actions.content.assign import (
+    Assigned,
+    Variant,
+    assign_users,
+    compare_assignments,
+    format_users,
+)
+from meshwright.actions.content.migrate import Flow, Migrated, migrate_users
+from meshwright.actions.content.workload import Drawn, Measured, make_users
 from meshwright.cli.commands import Words, add_command
 from meshwright.cli.options import Seed, ShowProgress
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
+from meshwright.errors import InputError
+from meshwright.formatting import amount, excess
 
 WorkloadFolder: TypeAlias = Annotated[
     Path, typer.Argument(metavar="WORKLOAD", help="A workload's folder; see 'content workload'.")
@@ -80,9 +88,6 @@ def workload(
     By default it is random, as in the paper's evaluation: quadratic rate densities, and one interval for each
     user. With --traffic, rates come from publish logs.
     """
-    from meshwright.actions.content.assign import format_users
-    from meshwright.actions.content.workload import make_users
-
     with ProgressBar() as bar:
         made = make_users(
             out, drawn, channels=channels, traffic=traffic, measured=measured, seed=seed, progress=bar
@@ -136,15 +141,12 @@ def assign(
     Packing, clustering --sum and steiner-literal follow the paper; clustering by means and steiner are ours.
     Descent, also ours, improves the best of them. Exact finds the optimum of small workloads.
     """
-    from meshwright.actions.content.assign import assign_users
-
     with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
         made = assign_users(workload, algorithm, variant, out=out, seed=seed, progress=bar)
     return _answer(made)
 
 
 def _answer(made: Assigned, *, passed: bool = True) -> Answer:
-    from meshwright.actions.content.assign import format_users
     from meshwright.report.content import content_table
 
     written = [] if made.out is None else [f"written to {made.out}"]
@@ -176,8 +178,6 @@ def compare(
 
     CRR, the cost reduction ratio, is the cost of a random assignment divided by the cost of this one.
     """
-    from meshwright.actions.content.assign import compare_assignments
-    from meshwright.errors import InputError
     from meshwright.report.content import content_table
 
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
@@ -206,8 +206,6 @@ def exact(
 
     For about a dozen users. The exit code is 1 if the time was too short for a proof.
     """
-    from meshwright.actions.content.assign import assign_users
-
     with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
         made = assign_users(
             workload, "exact", Variant(time_limit=time_limit), out=out, seed=seed, progress=bar
@@ -217,8 +215,6 @@ def exact(
 
 def _proof(made: Assigned) -> list[str]:
     """Say what is proven of the least cost, if the algorithm proves anything."""
-    from meshwright.formatting import amount, excess
-
     plan = made.plan
     if plan.lower_bound is None:
         return []
@@ -273,8 +269,6 @@ def migrate(
     while they hand over a user, and other brokers admit their users. Exits with 1 if a message was lost or
     doubled, a move raised the cost, or moves were left when the time limit ended the run.
     """
-    from meshwright.actions.content.migrate import migrate_users
-
     with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
         made = migrate_users(
             workload, flow, start=start, transport=transport, out=out, seed=seed, progress=bar

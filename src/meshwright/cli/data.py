@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from meshwright.actions.workload import CASES, Shape
+from meshwright.actions.sources import format_size
+from meshwright.actions.workload import CASES, Shape, make_workload
 from meshwright.cli.commands import Words
 from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source, Spark
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import ProgressBar, amounts
+from meshwright.formatting import amount, counted, percentage
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,8 +71,6 @@ def _profile_table(made: Profiles) -> Table:
     from rich import box
     from rich.table import Table
 
-    from meshwright.formatting import amount, percentage
-
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("")
     for name in made.profiles:
@@ -126,8 +126,6 @@ def sample(
 ) -> Answer:
     """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
     from meshwright.actions.sample import sample_source
-    from meshwright.actions.sources import format_size
-    from meshwright.formatting import counted
 
     with ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar:
         made = sample_source(
@@ -205,9 +203,6 @@ def workload(
     set-cover-soc (podc07, Lemma 5.2: so does a low degree of one broker, 'hub') and single-node (podc07,
     Lemma 5.1: so does a low maximum degree, as all other brokers are copied).
     """
-    from meshwright.actions.sources import format_size
-    from meshwright.actions.workload import make_workload
-
     with ProgressBar() as bar:
         made = make_workload(popularity, shape, out, raw=raw, seed=seed, progress=bar)
     logs = [] if raw is None else [f"logs of them in {raw}"]

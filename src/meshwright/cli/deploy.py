@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +11,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.actions.apply import SHOWN_DRIFT, ChangeChoice
+from meshwright.actions.apply import SHOWN_DRIFT, ChangeChoice, plan_apply
 from meshwright.actions.export import BrokerChoice
 from meshwright.actions.federation import FederationChoice
+from meshwright.cli import output
 from meshwright.cli.commands import Words
+from meshwright.cli.exit_codes import ANSWER_IS_NO
 from meshwright.cli.options import (
     BROKER_WORDS,
     AllowRelays,
@@ -25,6 +29,8 @@ from meshwright.cli.options import (
 )
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import ProgressBar, amounts
+from meshwright.errors import InputError
+from meshwright.progress import announce_phase
 
 ROUTE_EXAMPLES = (
     "meshwright route plan subscriptions.csv",
@@ -66,7 +72,6 @@ def route(
     code is 1 if a topic cannot be spanned.
     """
     from meshwright.actions.route import route as choose
-    from meshwright.progress import announce_phase
 
     read = columns.resolved()
     with ProgressBar() as bar:
@@ -260,9 +265,6 @@ def apply(
     the steps. With --wave, the files of one wave are written at a time, and the folder remembers how far you
     are. Applying a plan a second time changes nothing.
     """
-    from meshwright.actions.apply import plan_apply
-    from meshwright.cli import output
-
     with plan_apply(plan, federation, choice) as change:
         output.notes(change.notes)
         if change.disturbs and not yes:
@@ -273,12 +275,6 @@ def apply(
 
 def _ask_first(federation: Path, changes: Sequence[str], *, json: bool) -> None:
     """Show the changes of running brokers and ask; without a terminal, require --yes."""
-    import sys
-
-    from meshwright.cli import output
-    from meshwright.cli.exit_codes import ANSWER_IS_NO
-    from meshwright.errors import InputError
-
     if json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(
             f"the brokers of {federation} are running and would change: add --yes, or see --dry-run first"
@@ -348,10 +344,7 @@ def federation(
     filters share. Missing, duplicate and leaked messages must all be 0, and messages relayed as predicted;
     otherwise the exit code is 1. All brokers are stopped at the end, even after an error.
     """
-    import signal
-
     from meshwright.actions.federation import federation as prove
-    from meshwright.cli import output
 
     before = signal.getsignal(signal.SIGTERM)
     if choice.keep:

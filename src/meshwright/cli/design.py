@@ -10,8 +10,9 @@ import typer
 
 from meshwright.actions import plan as action
 from meshwright.actions import sources
+from meshwright.actions.advise import SearchBudget
 from meshwright.actions.plan import DESIGNS, PARAMETERS, DesignChoice, describe_parameter
-from meshwright.cli.commands import PROJECT
+from meshwright.cli.commands import PROJECT, Words
 from meshwright.cli.options import (
     AllowEmpty,
     Certify,
@@ -137,7 +138,6 @@ def plan(
     """
     from functools import partial
 
-    from meshwright.actions import sources
     from meshwright.actions.project import plan_project
     from meshwright.report import comparison
 
@@ -220,6 +220,19 @@ def compare(
     return Answer(made, made.source.size, comparison(plans), *lines)
 
 
+BudgetOptions: TypeAlias = Annotated[
+    SearchBudget,
+    Words(
+        seconds=("S", "Seconds for each search, and once more for all proofs; 20 by default.", {"min": 0}),
+        steps=(
+            "N",
+            "Or steps for each search, the same on every machine; proofs take what they need.",
+            {"min": 0},
+        ),
+    ),
+]
+
+
 def advise(
     source: Source,
     *,
@@ -250,24 +263,7 @@ def advise(
         typer.Option("--chart", metavar="FILE", help="Draw links against degree: a .png, .svg or .pdf file."),
     ] = None,
     report: ReportFile = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(
-            "--seconds",
-            metavar="S",
-            min=0,
-            help="Seconds for each search, and once more for all proofs; 20 by default.",
-        ),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            "--steps",
-            metavar="N",
-            min=0,
-            help="Or steps for each search, the same on every machine; proofs take what they need.",
-        ),
-    ] = None,
+    budget: BudgetOptions,
     columns: FileColumns,
     topics: Topics,
     force: Force = False,
@@ -286,14 +282,14 @@ def advise(
     With --seconds S it takes about 3·S, or 4·S with --max-degree, and a little more on large data: greedy
     designs and measures take as long as they take.
     """
-    from meshwright.actions.advise import SearchBudget, advise_on
+    from meshwright.actions.advise import advise_on
     from meshwright.report import advice_lines, advice_table
 
     read = sources.Source(source, columns.resolved(), topics)
     wishes = {"max_degree": max_degree, "max_edges": max_edges, "resilient": resilient, "diameter": diameter}
     with ProgressBar(forced=progress) as bar:
         made = advise_on(
-            read, wishes, SearchBudget(seconds, steps), DesignChoice(seed=seed, threads=threads), out=out,
+            read, wishes, budget, DesignChoice(seed=seed, threads=threads), out=out,
             report=report, chart=chart, force=force, progress=bar,
         )  # fmt: skip
     files = [] if chart is None else [f"chart: {chart}"]

@@ -36,7 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Choose a design": {
         "advise": "design",
         "compare": "design",
-        "soc": "check",
+        "soc": "soc",
         "churn": "churn",
         "chaos": "churn",
     },

@@ -11,7 +11,7 @@ import typer
 
 from meshwright.actions.follow import Watch
 from meshwright.actions.ingest import Ingested, Reading
-from meshwright.actions.traffic import Publications
+from meshwright.actions.traffic import Publications, sum_traffic
 from meshwright.cli.commands import Words
 from meshwright.cli.options import (
     AllowEmpty,
@@ -25,6 +25,7 @@ from meshwright.cli.options import (
 )
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import ProgressBar, amounts
+from meshwright.formatting import counted
 
 SHOWN_REASONS = 5
 
@@ -159,8 +160,6 @@ def ingest(
 
 def _outcome_lines(made: Ingested) -> list[str]:
     """Return what was found, and what became of the rows."""
-    from meshwright.formatting import counted
-
     outcome = made.outcome
     excluded = f" + {outcome.excluded:,} excluded" if outcome.excluded else ""
     return [
@@ -199,7 +198,6 @@ def follow(
     """
     from meshwright.actions.follow import follow as run
     from meshwright.cli import output
-    from meshwright.formatting import counted
 
     with ProgressBar() as bar:
 
@@ -236,8 +234,6 @@ def traffic(
     progress: ShowProgress = False,
 ) -> Answer:
     """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
-    from meshwright.actions.traffic import sum_traffic
-
     with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
         made = sum_traffic(sources, out, publications, max_bad=max_bad, spark=spark, progress=bar)
     found = made.to_dict()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from meshwright.cli import output
 from meshwright.cli.options import Json, Seed, ShowProgress
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import CELLS, ProgressBar
@@ -43,7 +44,6 @@ def demo(
     started, and every message among them is counted. The last line names the page to open in a browser.
     """
     from meshwright.actions.demo import demonstrate
-    from meshwright.cli import output
 
     with ProgressBar(forced=progress) as bar:
 
