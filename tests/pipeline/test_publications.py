@@ -11,11 +11,11 @@ import pytest
 
 from meshwright.content.assignment.cost import cost
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.publications import traffic
+from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.readers.formats import Publications
 from meshwright.store.content.content_plans import read_content_plan
 from meshwright.store.content.workloads import read_workload
-from meshwright.store.traffic import read_traffic, write_traffic
+from meshwright.store.traffic import Traffic, read_traffic, write_traffic
 from terminal import meshwright
 
 if TYPE_CHECKING:
@@ -32,10 +32,23 @@ a,y,many,2024-01-01T00:00:10Z
 """
 
 
+def traffic(
+    folder: Path,
+    engine: Engine,
+    sources: list[Path],
+    asked: Publications | None = None,
+    *,
+    max_bad: float = 0.1,
+) -> Traffic:
+    """Return the sums of some publish logs."""
+    sum_traffic(engine, sources, folder / "sums", asked, max_bad=max_bad)
+    return read_traffic(folder / "sums")
+
+
 def test_rates_by_topic(engine: Engine, tmp_path: Path) -> None:
     """Messages and bytes are summed by publisher and topic; rates use the time from first to last."""
     (tmp_path / "log.csv").write_text(LOG)
-    made = traffic(engine, [tmp_path / "log.csv"], max_bad=0.5)
+    made = traffic(tmp_path, engine, [tmp_path / "log.csv"], max_bad=0.5)
     assert made.described["counts"] == {"read": 7, "kept": 4, "quarantined": 3}
     assert made.described["seconds"] == 10
     assert [tuple(row.values()) for row in made.rates.to_pylist()] == [
@@ -58,7 +71,7 @@ def test_rates_by_topic(engine: Engine, tmp_path: Path) -> None:
     assert again.matrix().toarray().tolist() == [[0.2, 0.1], [0.1, 0.0]]
     assert again.described == made.described
     with pytest.raises(InputError, match=r"line 6 .*size below zero"):
-        traffic(engine, [tmp_path / "log.csv"])
+        traffic(tmp_path, engine, [tmp_path / "log.csv"])
     with pytest.raises(FormatError, match="is not a traffic"):
         read_traffic(tmp_path)
 
@@ -72,7 +85,7 @@ def test_rates_by_content(tmp_path: Path) -> None:
     lines += [json.dumps({"publisher": "p1", "value": 3})]
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     asked = Publications(value="value", channels=12, low=-1, high=3, seconds=50)
-    made = traffic(None, [tmp_path / "log.jsonl"], asked)
+    made = traffic(tmp_path, None, [tmp_path / "log.jsonl"], asked)
     expected, _ = np.histogram([*values, 3], bins=12, range=(-1, 3))
     assert made.channels.column("channel").to_pylist() == [f"{i:02}" for i in range(12)]
     assert made.channels.column("messages").to_pylist() == expected.tolist()
@@ -146,12 +159,12 @@ def test_wrong_formats_and_columns(tmp_path: Path) -> None:
     """A wrong format is refused, given or derived from a file name, and so is a column without values."""
     (tmp_path / "log.txt").write_text("publisher topic\na x\n")
     with pytest.raises(InputError, match="publish logs cannot have the format edges"):
-        traffic(None, [tmp_path / "log.txt"])
+        traffic(tmp_path, None, [tmp_path / "log.txt"])
     with pytest.raises(InputError, match="publish logs cannot have the format mosquitto-log"):
         Publications(format="mosquitto-log")
     (tmp_path / "log.jsonl").write_text('{"publisher": "a", "topic": "x", "bytes": 3}\n')
     with pytest.raises(InputError, match="no row has a value in 'bytez': name the right column with --size"):
-        traffic(None, [tmp_path / "log.jsonl"], Publications(size="bytez", seconds=1.0))
+        traffic(tmp_path, None, [tmp_path / "log.jsonl"], Publications(size="bytez", seconds=1.0))
     (tmp_path / "values.jsonl").write_text('{"publisher": "a"}\n')
     with pytest.raises(InputError, match=r"\(no value\)"):
-        traffic(None, [tmp_path / "values.jsonl"], Publications(value="price", seconds=1.0))
+        traffic(tmp_path, None, [tmp_path / "values.jsonl"], Publications(value="price", seconds=1.0))

@@ -80,41 +80,13 @@ def write_dataset(
     'dataset'
     """
     interest = Interest.of(interest)
-    relation = interest.canonical()
-    return write_relation(
-        path,
-        relation.node_names,
-        relation.topic_names,
-        relation.node_ptr,
-        relation.node_topics,
-        counts={"duplicates": interest.duplicates},
-        sources=sources,
-        made_by=made_by,
-        quarantine=quarantine,
-        topic_kind=topic_kind or interest.kind,
-    )
-
-
-def write_relation(
-    path: str | Path,
-    node_names: pa.Array,
-    topic_names: pa.Array,
-    node_ptr: NDArray[Any],
-    topics: NDArray[Any],
-    *,
-    counts: Mapping[str, int],
-    sources: Iterable[str] = (),
-    made_by: Mapping[str, Any] | None = None,
-    quarantine: pa.Table | None = None,
-    topic_kind: TopicKind | None = None,
-) -> Path:
-    """Write a relation as a dataset folder.
-
-    The names are strings in the order of their UTF-8 bytes. `node_ptr` and `topics` are as in `Interest`.
-    `counts` are further counts for the manifest.
-    """
-    aside = _as_quarantine(quarantine)
-    stated = {"nodes": len(node_names), "topics": len(topic_names), "subscriptions": len(topics)}
+    relation, aside = interest.canonical(), _as_quarantine(quarantine)
+    names = {"nodes": relation.node_names, "topics": relation.topic_names}
+    stated = {
+        "nodes": relation.num_nodes,
+        "topics": relation.num_topics,
+        "subscriptions": relation.num_subscriptions,
+    }
     with new_dataset(path) as place:
         digests: dict[str, list[bytes]] = {}
         for kind, (width, parts) in part_sizes(stated).items():
@@ -123,10 +95,11 @@ def write_relation(
                 begin, end = part * width, (part + 1) * width
                 with new_part(place, kind, part) as writer:
                     if kind == "subscriptions":
-                        ends = node_ptr[begin : end + 1]
-                        writer.add_subscriptions(begin, np.diff(ends), topics[int(ends[0]) : int(ends[-1])])
+                        ends = relation.node_ptr[begin : end + 1]
+                        topics = relation.node_topics[int(ends[0]) : int(ends[-1])]
+                        writer.add_subscriptions(begin, np.diff(ends), topics)
                     else:
-                        writer.add_names(begin, (node_names if kind == "nodes" else topic_names)[begin:end])
+                        writer.add_names(begin, names[kind][begin:end])
                 digests[kind].append(writer.digest.digest())
         with new_part(place, "quarantine", 0) as writer:
             writer.add_records(aside)
@@ -134,11 +107,11 @@ def write_relation(
             place,
             DATASET,
             manifest(
-                stated | dict(counts) | {"quarantined": aside.num_rows},
+                stated | {"duplicates": interest.duplicates, "quarantined": aside.num_rows},
                 fold_digests(stated, digests),
                 sources=sources,
                 made_by=made_by,
-                topic_kind=topic_kind or guess_topic_kind(topic_names),
+                topic_kind=topic_kind or interest.kind or guess_topic_kind(relation.topic_names),
             ),
         )
     return Path(path)

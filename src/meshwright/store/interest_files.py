@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,6 @@ from meshwright.names import MQTT, TopicKind, check_topic_kind, guess_topic_kind
 from meshwright.store.datasets import read_dataset, read_topic_kind
 from meshwright.store.row_files import (
     DELIMITERS,
-    Record,
     check_delimiter,
     check_names,
     check_operations,
@@ -33,7 +32,7 @@ from meshwright.store.row_files import (
     is_encodable,
     other_delimiter,
     parquet_names,
-    parse_record,
+    parse_object,
     read_csv,
     read_parquet,
 )
@@ -86,26 +85,16 @@ def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            record = _record(line, number, names)
+            record = parse_object(line, f"line {number}")
+            for column in names:
+                if column in record.repeated:
+                    raise InputError(f"line {number} has more than one {column!r}: keep one of them")
             for column, so_far in names.items():
                 so_far.append(_name(record, column, number))
             operation = record.get(OPERATION)
             operations.append(None if operation is None else str(operation).encode(errors="replace").decode())
     read = {column: from_strings(found) for column, found in names.items()}
     return pa.table({OPERATION: pa.array(operations, pa.string()), **read})
-
-
-def _record(line: str, number: int, columns: Iterable[str]) -> dict[str, object]:
-    try:
-        record = parse_record(line)
-    except ValueError as error:
-        raise FormatError(f"line {number} is not JSON: {error}; correct that line") from error
-    if not isinstance(record, Record):
-        raise FormatError(f"line {number} is not a JSON object: give one object {{…}} per line")
-    for column in columns:
-        if column in record.repeated:
-            raise InputError(f"line {number} has more than one {column!r}: keep one of them")
-    return record
 
 
 def _name(record: dict[str, object], column: str, number: int) -> str:

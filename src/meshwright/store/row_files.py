@@ -84,6 +84,23 @@ def parse_record(line: str, *, integer: Callable[[str], Any] | None = None) -> A
     return parse_json(line, gather=_gather, integer=integer)
 
 
+def parse_object(line: str, where: str) -> Record:
+    """Parse a line of JSON that must be an object; errors name the line by `where`.
+
+    Raises
+    ------
+    FormatError
+        If it is not.
+    """
+    try:
+        record = parse_record(line)
+    except ValueError as error:
+        raise FormatError(f"{where} is not JSON: {error}; correct that line") from error
+    if not isinstance(record, Record):
+        raise FormatError(f"{where} is not a JSON object: give one object {{…}} per line")
+    return record
+
+
 def _gather(pairs: list[tuple[str, Any]]) -> Record:
     made = Record(pairs)
     if len(made) < len(pairs):

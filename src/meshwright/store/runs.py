@@ -14,9 +14,10 @@ import pyarrow as pa
 from meshwright.arrow import from_numpy
 from meshwright.errors import FormatError, InputError
 from meshwright.files.atomic import new_file, new_folder
-from meshwright.files.header import CHURN, MIGRATION, parse_json, write_header
+from meshwright.files.header import CHURN, MIGRATION, write_header
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plans import write_plan
+from meshwright.store.row_files import parse_object
 from meshwright.store.tables import write_table
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _read_rounds(file: Path) -> Iterator[list[Event]]:
         with file.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    record = _record(file, number, line)
+                    record = parse_object(line, f"{file}: line {number}")
                     batch = record.get("batch")
                     key = ("line", number) if batch is None else ("batch", batch)
                     yield key, _event(file, number, record)
@@ -96,16 +97,6 @@ def _read_rounds(file: Path) -> Iterator[list[Event]]:
             yield [event for _, event in together]
     except UnicodeDecodeError as error:
         raise FormatError(f"{file} is not UTF-8 text: save it as UTF-8") from error
-
-
-def _record(file: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        record = parse_json(line)
-    except ValueError as error:
-        raise FormatError(f"{file}: line {number} is not JSON: {error}; correct that line") from error
-    if not isinstance(record, dict):
-        raise FormatError(f"{file}: line {number} is not a JSON object: give one object {{…}} per line")
-    return record
 
 
 def _event(file: Path, number: int, record: dict[str, Any]) -> Event:

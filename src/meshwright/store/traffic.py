@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from meshwright.arrow import to_numpy
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, check_header, damaged, read_header, write_header
 from meshwright.files.schema import Count, Figure
@@ -63,15 +64,16 @@ class Traffic:
         """Return one figure as a sparse array of publishers × channels, with columns as in `channels`."""
         from scipy.sparse import csr_array
 
-        rows = _places(self.rates.column("publisher"), self.publishers)
-        columns = _places(self.rates.column("channel"), self.channels.column("channel").to_pylist())
+        rows = name_places(self.rates.column("publisher"), self.publishers)
+        columns = name_places(self.rates.column("channel"), self.channels.column("channel").to_pylist())
         shape = (len(self.publishers), self.channels.num_rows)
         return csr_array((self.rates.column(figure).to_numpy(), (rows, columns)), shape=shape)
 
 
-def _places(column: pa.ChunkedArray, names: list[str]) -> NDArray[np.int32]:
-    places: NDArray[np.int32] = pc.index_in(column, pa.array(names, pa.string())).to_numpy()
-    return places
+def name_places(column: pa.Array | pa.ChunkedArray, names: list[str]) -> NDArray[np.int64]:
+    """Return the position of each name of a column in a list that has them all."""
+    places = pc.index_in(column.cast(pa.string()), pa.array(names, pa.string()))
+    return to_numpy(places).astype(np.int64)
 
 
 def write_traffic(traffic: Traffic, path: str | Path) -> Path:

@@ -6,7 +6,6 @@ sequence. `traffic_sums` numbers the names and adds up the messages.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -38,7 +37,6 @@ from meshwright.pipeline.readers.sources import (
     share_bytes,
 )
 from meshwright.pipeline.session.jobs import report_stages, spark_errors, tasks_at_once
-from meshwright.store.traffic import Traffic, read_traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,21 +59,6 @@ class Summary:
     described: dict[str, Any]
     reasons: dict[str, int]
     """The number of quarantined records by reason, the most frequent first."""
-
-
-def traffic(
-    spark: SparkSession | None,
-    sources: Sequence[str | Path],
-    asked: Publications | None = None,
-    *,
-    max_bad: float = MOST_BAD,
-    progress: Progress | None = None,
-) -> Traffic:
-    """Read publish logs, sum them up, and return the sums; see `sum_traffic` for more than fits in memory."""
-    with tempfile.TemporaryDirectory(prefix="meshwright-traffic-") as folder:
-        place = Path(folder) / "traffic"
-        sum_traffic(spark, sources, place, asked, max_bad=max_bad, progress=progress)
-        return read_traffic(place)
 
 
 def sum_traffic(

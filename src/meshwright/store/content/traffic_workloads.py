@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from meshwright.errors import InputError, first_five
 from meshwright.store.interest_files import load_interest
 from meshwright.store.row_files import check_names, errors_name_file, read_columns
+from meshwright.store.traffic import name_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,19 +104,17 @@ def _by_topics(
     traffic: Traffic, sources: Sources, figure: str
 ) -> tuple[list[str], Columns, Columns, list[str], None]:
     interest = load_interest(sources.subscriptions)
-    takers = interest.node_names.cast(pa.string()).to_pylist()
-    names = sorted({*takers, *traffic.publishers})
-    topics = interest.topic_names.cast(pa.string()).to_pylist()
-    labels = sorted({*topics, *traffic.channels.column("channel").to_pylist()})
-    user_at, label_at = _positions(names), _positions(labels)
+    takers, topics = interest.node_names.cast(pa.string()), interest.topic_names.cast(pa.string())
+    names = sorted({*takers.to_pylist(), *traffic.publishers})
+    labels = sorted({*topics.to_pylist(), *traffic.channels.column("channel").to_pylist()})
     rates = (
-        [user_at[name] for name in traffic.rates.column("publisher").to_pylist()],
-        [label_at[name] for name in traffic.rates.column("channel").to_pylist()],
+        name_places(traffic.rates.column("publisher"), names),
+        name_places(traffic.rates.column("channel"), labels),
         traffic.rates.column(figure).to_numpy(),
     )
     wanted = (
-        np.array([user_at[name] for name in takers], dtype=np.int64)[interest.node_of_slot],
-        np.array([label_at[name] for name in topics], dtype=np.int64)[interest.node_topics],
+        name_places(takers, names)[interest.node_of_slot],
+        name_places(topics, labels)[interest.node_topics],
     )
     return names, rates, wanted, labels, None
 
@@ -135,16 +134,15 @@ def _by_values(
     counted = int(made_by.get("channels", 100))
     space = Attribute(str(made_by["value"]), made_by.get("low", 0.0), made_by.get("high", 1.0))
     table = _read(sources.subscriptions, ["user", "low", "high"])
-    takers = table.column("user").to_pylist()
-    names = sorted({*takers, *traffic.publishers})
-    at = _positions(names)
+    takers = table.column("user")
+    names = sorted({*takers.to_pylist(), *traffic.publishers})
     histogram = np.zeros((len(names), counted))
-    rows = [at[name] for name in traffic.rates.column("publisher").to_pylist()]
+    rows = name_places(traffic.rates.column("publisher"), names)
     bins = traffic.rates.column("channel").cast(pa.int64()).to_numpy()
     np.add.at(histogram, (rows, bins), traffic.rates.column(figure).to_numpy())
     density = Histogram(np.linspace(space.low, space.high, counted + 1), histogram)
     ends = [_numbers(table, end)[:, None] for end in ("low", "high")]
-    boxes = Boxes(np.array([at[name] for name in takers], dtype=np.int64), *ends).clip([space], len(names))
+    boxes = Boxes(name_places(takers, names), *ends).clip([space], len(names))
     cut = channels_from_boxes([space], boxes, len(names)) if cells else grid([space], [channels or counted])
     rates = channel_rates([density], cut)
     publisher, published = np.nonzero(rates)
@@ -155,10 +153,6 @@ def _by_values(
         list(cut.names),
         over_approximation([density], cut, boxes),
     )
-
-
-def _positions(names: list[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(names)}
 
 
 def _read(path: Path, columns: Sequence[str], optional: str = "") -> pa.Table:
