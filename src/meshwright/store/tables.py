@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from meshwright.arrow import from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
-from meshwright.files.urls import open_input
+from meshwright.files.urls import files_in, open_input
 
 ROWS_AT_ONCE = 1 << 20
 """Rows per row group of a Parquet file; fixed, so that the bytes do not depend on how rows arrive."""
@@ -68,8 +68,10 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
 
 
 @contextmanager
-def open_parquet(file: str) -> Iterator[Any]:
+def open_parquet(file: str, **options: Any) -> Iterator[Any]:
     """Yield a Parquet file by path or URL, here or on an executor; errors are one line that names it.
+
+    The options are those of `pyarrow.parquet.ParquetFile`.
 
     Raises
     ------
@@ -81,14 +83,47 @@ def open_parquet(file: str) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     try:
-        with open_input(file) as opened, pq.ParquetFile(opened) as parquet:
+        with open_input(file) as opened, pq.ParquetFile(opened, **options) as parquet:
             yield parquet
     except FileNotFoundError as error:
-        raise InputError(
-            f"workers cannot see {file}: put it where every worker has it under this path, or use a URL"
-        ) from error
+        raise missing_error(file) from error
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(file, error) from error
+
+
+def missing_error(path: str) -> InputError:
+    """Return the error for a listed file that is missing where it is read."""
+    return InputError(
+        f"workers cannot see {path}: put it where every worker has it under this path, or give a URL; "
+        "if it was deleted meanwhile, restore it"
+    )
+
+
+class RowGroup(NamedTuple):
+    """A row group of a table in several files: its file, its number there, and its rows in the table."""
+
+    file: str
+    number: int
+    begin: int
+    rows: int
+
+
+def row_groups(folder: str) -> list[RowGroup]:
+    """Return the row groups of all Parquet files in a folder, in order: the units that executors read.
+
+    Raises
+    ------
+    FormatError
+        If a file cannot be read.
+    """
+    found, begin = [], 0
+    for file in files_in(folder, ".parquet"):
+        with open_parquet(file) as parquet:
+            for number in range(parquet.num_row_groups):
+                rows = parquet.metadata.row_group(number).num_rows
+                found.append(RowGroup(file, number, begin, rows))
+                begin += rows
+    return found
 
 
 def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:

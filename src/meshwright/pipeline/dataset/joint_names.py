@@ -23,11 +23,11 @@ from meshwright.pipeline.dataset.name_ids import (
     ASKED,
     find_ids,
     ids_of,
-    name_groups,
     names_of,
     read_named,
 )
 from meshwright.pipeline.session.jobs import tasks_at_once
+from meshwright.store.tables import row_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,14 +146,14 @@ class ClusterNames(JointNames):
 
     def _match(self) -> None:
         """Find the topics that are nodes too; what is found stays on the executors."""
-        pieces = name_groups(inside(self.folder, "topics"))
+        pieces = row_groups(inside(self.folder, "topics"))
         asked = numbers(self.spark, len(pieces)).map(partial(read_named, pieces), ASKED)
         found = find_ids(self.spark, asked, inside(self.folder, "nodes"), tasks_at_once(self.spark))
         self._of_topic = found.exchange(len(pieces), "share").map(gather_nodes, OF_TOPIC).keep()
         shared = np.zeros(len(pieces), dtype=np.int64)
         for row in self._of_topic.select("share", "shared").collect():
             shared[row.share] = row.shared
-        self.bases = np.array([piece.base for piece in pieces], dtype=np.int64)
+        self.bases = np.array([piece.begin for piece in pieces], dtype=np.int64)
         sizes = np.diff(np.append(self.bases, self.topics))
         only = sizes - shared
         self.firsts = self.nodes + np.cumsum(only) - only

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, to_numpy
-from meshwright.files.urls import files_in
 from meshwright.pipeline.dataflow import (
     Flow,
     cell_array,
@@ -34,7 +33,7 @@ from meshwright.pipeline.dataset.blocks import (
     unpack_names,
 )
 from meshwright.pipeline.dataset.name_ranks import BYTES_IN_A_PART, cut_at, large_names
-from meshwright.store.tables import open_parquet
+from meshwright.store.tables import RowGroup, open_parquet, row_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,35 +49,10 @@ IDS = "share long, codes binary, ids binary"
 FOUND = "ids binary, names binary"
 
 
-class NameGroup(NamedTuple):
-    """A row group of a table of names: its file, its number in the file, and the id of its first name."""
-
-    file: str
-    group: int
-    base: int
-
-
-def name_groups(folder: str) -> list[NameGroup]:
-    """Return the row groups of a table of names, in the order of ids.
-
-    Raises
-    ------
-    FormatError
-        If a file cannot be read.
-    """
-    found, base = [], 0
-    for file in files_in(folder, ".parquet"):
-        with open_parquet(file) as parquet:
-            for group in range(parquet.num_row_groups):
-                found.append(NameGroup(file, group, base))
-                base += parquet.metadata.row_group(group).num_rows
-    return found
-
-
-def read_group(piece: NameGroup) -> pa.Array:
+def read_group(piece: RowGroup) -> pa.Array:
     """Read the names of a row group, on an executor."""
     with open_parquet(piece.file) as parquet:
-        column = parquet.read_row_group(piece.group, columns=["name"]).column("name")
+        column = parquet.read_row_group(piece.number, columns=["name"]).column("name")
     return pa.chunked_array(column.chunks, pa.string()).combine_chunks()
 
 
@@ -90,7 +64,7 @@ def ask(share: int, names: pa.Array) -> pa.RecordBatch:
     )
 
 
-def read_named(pieces: Sequence[NameGroup], batches: Batches) -> Iterator[pa.RecordBatch]:
+def read_named(pieces: Sequence[RowGroup], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read row groups of names as shares, on an executor."""
     for number in each_number(batches):
         yield ask(number, read_group(pieces[number]))
@@ -101,7 +75,7 @@ def find_ids(spark: SparkSession | None, asked: Flow, folder: str, cores: int) -
 
     Both are cut at the same few names, so that one task has all names of a range.
     """
-    pieces = name_groups(folder)
+    pieces = row_groups(folder)
     known = numbers(spark, len(pieces)).map(partial(read_named, pieces), ASKED)
     seen = [row for flow in (asked, known) for row in flow.select("samples", "size").collect()]
     samples = {name for row in seen for name in unpack(row.samples).column("names").to_pylist()}
@@ -110,7 +84,7 @@ def find_ids(spark: SparkSession | None, asked: Flow, folder: str, cores: int) -
     parts = max(-(-size // BYTES_IN_A_PART), cores if size > 1 << 20 else 1)
     places = np.unique(np.arange(1, parts) * len(found) // parts)
     cuts = [found[place] for place in places]
-    bases = [piece.base for piece in pieces]
+    bases = [piece.begin for piece in pieces]
     cut = known.select("share", "names").map(partial(cut_names, cuts, bases), CUT)
     cut = cut.union(asked.select("share", "names").map(partial(cut_names, cuts, None), CUT))
     return cut.exchange(len(cuts) + 1, "slot", "share").map(answer_ids, IDS)
@@ -147,8 +121,8 @@ def answer_ids(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 def names_of(spark: SparkSession | None, folder: str, ids: NDArray[np.int64]) -> pa.Array:
     """Return the names of ids, ascending and not too many; executors read only row groups that have them."""
-    pieces = name_groups(folder)
-    bases = np.array([piece.base for piece in pieces])
+    pieces = row_groups(folder)
+    bases = np.array([piece.begin for piece in pieces])
     needed = np.unique(np.searchsorted(bases, ids, side="right") - 1).tolist() if len(ids) else []
     chosen = [pieces[number] for number in needed]
     rows = (
@@ -160,11 +134,11 @@ def names_of(spark: SparkSession | None, folder: str, ids: NDArray[np.int64]) ->
 
 
 def take_names(
-    pieces: Sequence[NameGroup], ids: NDArray[np.int64], batches: Batches
+    pieces: Sequence[RowGroup], ids: NDArray[np.int64], batches: Batches
 ) -> Iterator[pa.RecordBatch]:
     """Take the names of ids from row groups, on an executor."""
     for number in each_number(batches):
-        names, base = read_group(pieces[number]), pieces[number].base
+        names, base = read_group(pieces[number]), pieces[number].begin
         chosen = ids[(ids >= base) & (ids < base + len(names))]
         if len(chosen):
             taken = names.take(from_numpy(chosen - base))
@@ -173,13 +147,13 @@ def take_names(
 
 def ids_of(spark: SparkSession | None, folder: str, names: Sequence[str]) -> list[int]:
     """Return the ids of a few names, −1 for unknown ones; executors look for them."""
-    pieces = name_groups(folder)
+    pieces = row_groups(folder)
     rows = numbers(spark, len(pieces)).map(partial(_look_for, pieces, list(names)), "place long, id long")
     found = {row.place: row.id for row in rows.collect()}
     return [found.get(place, -1) for place in range(len(names))]
 
 
-def _look_for(pieces: Sequence[NameGroup], names: list[str], batches: Batches) -> Iterator[pa.RecordBatch]:
+def _look_for(pieces: Sequence[RowGroup], names: list[str], batches: Batches) -> Iterator[pa.RecordBatch]:
     for number in each_number(batches):
         places = pc.index_in(pa.array(names, pa.string()), value_set=read_group(pieces[number]))
         found = [(at, place) for at, place in enumerate(places.to_pylist()) if place is not None]
@@ -187,5 +161,5 @@ def _look_for(pieces: Sequence[NameGroup], names: list[str], batches: Batches) -
             yield make_batch(
                 "place long, id long",
                 place=[at for at, _ in found],
-                id=[pieces[number].base + place for _, place in found],
+                id=[pieces[number].begin + place for _, place in found],
             )

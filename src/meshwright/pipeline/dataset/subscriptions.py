@@ -30,7 +30,7 @@ from meshwright.pipeline.dataflow import (
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.datasets import DatasetHeader
 from meshwright.store.interest_files import Columns, load_interest
-from meshwright.store.tables import open_parquet, read_parts
+from meshwright.store.tables import RowGroup, open_parquet, read_parts, row_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,7 +108,8 @@ class Subscriptions:
         """
         if self.folder is not None:
             kinds = ("nodes", "topics")
-            self._check_counts({kind: count_rows(inside(str(self.folder), kind)) for kind in kinds})
+            groups = {kind: row_groups(inside(str(self.folder), kind)) for kind in kinds}
+            self._check_counts({kind: sum(piece.rows for piece in found) for kind, found in groups.items()})
 
     def _check_counts(self, found: Mapping[str, int]) -> None:
         if any(self.counts[kind] != count for kind, count in found.items()):
@@ -251,33 +252,14 @@ def _send(spark: SparkSession | None, interest: Interest) -> Flow:
     return send(spark, [make_batch(GROUP, nodes=[node], topics=[topic]) for node, topic in groups], GROUP)
 
 
-def row_groups(folder: str) -> list[tuple[str, int]]:
-    """Return the row groups of all Parquet files in a folder, the units that executors read."""
-    found = []
-    for file in files_in(folder, ".parquet"):
-        with open_parquet(file) as parquet:
-            found += [(file, group) for group in range(parquet.num_row_groups)]
-    return found
-
-
-def count_rows(folder: str) -> int:
-    """Return the rows of all Parquet files in a folder, from their metadata."""
-    count = 0
-    for file in files_in(folder, ".parquet"):
-        with open_parquet(file) as parquet:
-            count += parquet.metadata.num_rows
-    return count
-
-
-def read_groups(pieces: Sequence[tuple[str, int]], batches: Batches) -> Iterator[pa.RecordBatch]:
+def read_groups(pieces: Sequence[RowGroup], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read the row groups with the given numbers, on an executor.
 
     Reading them with Spark would convert all values from columns to rows and back.
     """
     for number in each_number(batches):
-        file, group = pieces[number]
-        with open_parquet(file) as parquet:
-            table = parquet.read_row_group(group, columns=["node", "topic"])
+        with open_parquet(pieces[number].file) as parquet:
+            table = parquet.read_row_group(pieces[number].number, columns=["node", "topic"])
         nodes, topics = (
             table.column(name).to_numpy().astype("<i4", copy=False) for name in ("node", "topic")
         )
@@ -307,15 +289,11 @@ def pack_groups(shards: int, batches: Batches) -> Iterator[pa.RecordBatch]:
 def read_few_names(folder: str, ids: Ids) -> list[str]:
     """Return the names with the given ids, reading only the row groups that have them."""
     found: dict[int, str] = {}
-    begin = 0
     wanted = np.unique(ids)
-    for file in files_in(folder, ".parquet"):
-        with open_parquet(file) as parquet:
-            for group in range(parquet.num_row_groups):
-                end = begin + parquet.metadata.row_group(group).num_rows
-                here = wanted[(wanted >= begin) & (wanted < end)]
-                if len(here):
-                    names = parquet.read_row_group(group, columns=["name"]).column("name")
-                    found |= zip(here.tolist(), names.take(pa.array(here - begin)).to_pylist(), strict=True)
-                begin = end
+    for piece in row_groups(folder):
+        here = wanted[(wanted >= piece.begin) & (wanted < piece.begin + piece.rows)]
+        if len(here):
+            with open_parquet(piece.file) as parquet:
+                names = parquet.read_row_group(piece.number, columns=["name"]).column("name")
+            found |= zip(here.tolist(), names.take(pa.array(here - piece.begin)).to_pylist(), strict=True)
     return [found[int(each)] for each in ids]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +10,13 @@ import pyarrow as pa
 
 from meshwright.arrow import is_text
 from meshwright.errors import InputError
-from meshwright.files.urls import open_input
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
 from meshwright.pipeline.readers.sources import Stretch
-from meshwright.pipeline.readers.text import is_utf8, missing_error
+from meshwright.pipeline.readers.text import is_utf8
 from meshwright.store.row_files import find_column
-from meshwright.store.tables import parquet_error
+from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -29,36 +27,20 @@ ROWS_AT_ONCE = 1 << 18
 
 def read_parquet(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
     """Yield the rows of the row groups that begin in a stretch; their places are those in the file."""
-    import pyarrow.parquet as pq
-
-    with _parquet_errors(stretch.path), open_input(stretch.path) as file:
-        schema = pq.read_schema(file)
-        columns = find_columns(schema, reading, stretch.path)
-        names = [columns[what] for what in ("node", "topic")]
-        texts = [name for name in names if is_text(schema.field(name).type)]
-        file.seek(0)
-        parquet = pq.ParquetFile(file, read_dictionary=texts)
+    with open_parquet(stretch.path) as parquet:
+        schema = parquet.schema_arrow
+    columns = find_columns(schema, reading, stretch.path)
+    names = [columns[what] for what in ("node", "topic")]
+    texts = [name for name in names if is_text(schema.field(name).type)]
+    with open_parquet(stretch.path, read_dictionary=texts) as parquet:
         for place, batch in _batches(parquet, stretch, columns):
             yield batch_rows(batch, place, stretch, columns)
 
 
 def read_columns(path: str, reading: Reading) -> dict[str, str]:
     """Return the column of each role in a file."""
-    import pyarrow.parquet as pq
-
-    with _parquet_errors(path), open_input(path) as file:
-        return find_columns(pq.read_schema(file), reading, path)
-
-
-@contextmanager
-def _parquet_errors(path: str) -> Iterator[None]:
-    """Turn errors while reading into one line that names the file."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise missing_error(path) from error
-    except (pa.ArrowException, OSError) as error:
-        raise parquet_error(path, error) from error
+    with open_parquet(path) as parquet:
+        return find_columns(parquet.schema_arrow, reading, path)
 
 
 def find_columns(schema: pa.Schema, reading: Reading, path: str) -> dict[str, str]:

@@ -17,9 +17,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meshwright.errors import FormatError, InputError
+from meshwright.errors import FormatError
 from meshwright.files.urls import open_input
 from meshwright.pipeline.readers.sources import COMPRESSED, Stretch
+from meshwright.store.tables import missing_error
 
 LONGEST_LINE = 1 << 18
 """The longest line in bytes; two names of the maximum length fit."""
@@ -157,14 +158,6 @@ def is_utf8(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def missing_error(path: str) -> InputError:
-    """Return the error for a listed file that is missing where it is read."""
-    return InputError(
-        f"workers cannot see {path}: put it where every worker has it under this path, or give a URL; "
-        "if it was deleted meanwhile, restore it"
-    )
 
 
 def _read_all(file: IO[bytes]) -> Iterator[bytes]:
