@@ -22,7 +22,7 @@ from meshwright import measure
 from meshwright.arrays import Ids
 from meshwright.costs.link_costs import LinkCosts
 from meshwright.errors import InputError
-from meshwright.greedy import candidates, grow, rules, weighted
+from meshwright.greedy import candidates, grow, rules
 from meshwright.greedy.driver import check_budgets, limit_of
 from meshwright.greedy.engine import Start
 from meshwright.greedy.rules import Rule
@@ -159,6 +159,8 @@ def grow_by_cost(
     InputError
         For any other option of the engine.
     """
+    from meshwright.greedy import weighted  # it imports kernels, and so numba
+
     _refuse(options, "costs")
     return weighted.grow(interest, rule, costs, max_edges=max_edges, max_degree=max_degree, progress=progress)
 

@@ -13,7 +13,6 @@ from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.driver import check_budgets
 from meshwright.greedy.layout import Tuning
-from meshwright.greedy.level_run import LevelRun
 from meshwright.greedy.path_choice import Task
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
@@ -81,6 +80,8 @@ def grow(
     >>> grow({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, rules.low(3)).edges
     [('a', 'b'), ('a', 'c')]
     """
+    from meshwright.greedy.level_run import LevelRun  # it imports kernels, and so numba
+
     interest = Interest.of(interest)
     if not isinstance(rule, rules.Rule):
         raise InputError(f"the rule is {rule!r}: make one by rules.gm, rules.minmax or rules.low(k)")

@@ -15,19 +15,16 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright.arrays import Bits, Ids, Offsets
 from meshwright.greedy.driver import Driver
+from meshwright.greedy.kernels.index import count_outside
+from meshwright.greedy.kernels.listed_pairs import BLOCK, Bounds, find, keep, take, take_singles
 from meshwright.greedy.kernels.state import EDGES, Goal, Links, State
 from meshwright.greedy.pair_lists import PairLists
 from meshwright.greedy.path_choice import LISTED, Task, choose_three, listing_twice_pays
-
-if TYPE_CHECKING:
-    from meshwright.greedy.kernels.listed_pairs import Bounds
-
 
 FIRST_ROWS = 16
 """A level is listed in slices of rows. The first one has 1/16 of them: its links connect much of each topic,
@@ -79,8 +76,6 @@ class IndexRun:
 
         Return whether they fit. If only the former do, all of level 3 is listed when it is reached.
         """
-        from meshwright.greedy.kernels.index import count_outside
-
         count_outside(self.state)
         nodes = self.interest.num_nodes
         for cut in self._cuts():
@@ -159,8 +154,6 @@ class IndexRun:
 
     def _link_level(self, level: int, limit: int, low: int, width: int) -> None:
         """List and link the pairs of level 3 or 2 from row `low` on, those of `width` rows at first."""
-        from meshwright.greedy.kernels.index import count_outside
-
         growth = FIRST_ROWS
         while low < self.interest.num_nodes and not self._is_done():
             count_outside(self.state)
@@ -176,9 +169,6 @@ class IndexRun:
 
     def _link_singles(self, limit: int, most: int | None = None) -> None:
         """Link the pairs of level 1, `most` of them at most, given that no pair contributes more."""
-        from meshwright.greedy.kernels.index import count_outside
-        from meshwright.greedy.kernels.listed_pairs import take_singles
-
         if self._is_done():
             return
         count_outside(self.state)
@@ -201,8 +191,6 @@ class IndexRun:
         that are being changed: see `keep` for why that is safe. A portion that nobody has begun to check is
         linked as it is.
         """
-        from meshwright.greedy.kernels.listed_pairs import keep
-
         if self.threads == 1:
             self._take(pairs, None, level, limit)
             return
@@ -223,8 +211,6 @@ class IndexRun:
                 spare.append(noted)
 
     def _take(self, pairs: Offsets, bounds: Bounds | None, level: int, limit: int) -> None:
-        from meshwright.greedy.kernels.listed_pairs import take
-
         cursor = np.zeros(1, dtype=np.int64)
         known = bounds_of(np.zeros(0, dtype=np.int32)) if bounds is None else bounds
         self.driver.run(lambda goal, links: take(self.state, pairs, known, level, limit, cursor, goal, links))
@@ -239,8 +225,6 @@ def open_below(state: State, limit: int) -> Bits:
 
 def bounds_of(pairs: Ids) -> Bounds:
     """Return the bounds of listed pairs, also by block."""
-    from meshwright.greedy.kernels.listed_pairs import BLOCK, Bounds
-
     blocks = np.arange(0, len(pairs), BLOCK)
     return Bounds(pairs, np.maximum.reduceat(pairs, blocks) if len(pairs) else pairs.copy())
 
@@ -340,9 +324,6 @@ class PhaseRun(IndexRun):
 
     def _find_best(self) -> Offsets:
         """Lower `level` to what the best link of all contributes, and return that; none at level 1."""
-        from meshwright.greedy.kernels.index import count_outside
-        from meshwright.greedy.kernels.listed_pairs import find
-
         self._open(self.state.max_degree)
         for level in range(self.level, LISTED, -1):
             place = find(self.state, self.high, self.bounds, level)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from meshwright.arrays import Ids
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
-from meshwright.greedy.index_run import IndexRun, PhaseRun
+from meshwright.greedy.kernels.components import fill_bits, link_start
+from meshwright.greedy.kernels.pair_counts import count_pairs
 from meshwright.greedy.kernels.state import EXHAUSTED, LEVEL, TOP_DEGREE, Goal, Links, Scratch, State, Sweep
+from meshwright.greedy.kernels.sweep import begin, run
 from meshwright.greedy.layout import WORD
 from meshwright.greedy.path_choice import (
     EVERY_LEVEL,
@@ -26,6 +29,9 @@ from meshwright.greedy.path_choice import (
 from meshwright.greedy.row_threads import RowThreads
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
+
+if TYPE_CHECKING:
+    from meshwright.greedy.index_run import IndexRun
 
 NEAR = 64
 """From this level down, a sweep pauses at each level while levels may be listed. With hundreds of levels
@@ -66,9 +72,6 @@ class LevelRun:
 
     def _lay_out(self) -> None:
         """Lay out the state with the start's links, and the sweeps where levels are swept."""
-        from meshwright.greedy.kernels.components import link_start
-        from meshwright.greedy.kernels.sweep import begin
-
         task, start = self.task, self.start
         self.whole: Sweep = layout.no_sweep()
         self.sparing: Sweep = layout.no_sweep()
@@ -96,8 +99,6 @@ class LevelRun:
 
     def _fill_bits(self) -> None:
         """Fill the bits of the state, each thread those of some nodes and of some topics."""
-        from meshwright.greedy.kernels.components import fill_bits
-
         interest = self.task.interest
         nodes, topics = (
             np.linspace(0, count, self.threads + 1).astype(np.int64)
@@ -128,6 +129,8 @@ class LevelRun:
         return self.driver.links()
 
     def _lists(self, pool: ThreadPoolExecutor) -> IndexRun:
+        from meshwright.greedy.index_run import IndexRun, PhaseRun  # few runs list pairs
+
         run = IndexRun if self.task.rule.k is None else PhaseRun
         return run(self.task, self.state, self.driver, pool, self.threads)
 
@@ -150,8 +153,6 @@ class LevelRun:
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
         """Sweep down to the first level that is listed, or to the end."""
-        from meshwright.greedy.kernels.sweep import run
-
         crews = [
             RowThreads(self.state, sweep, self.shared, self.scratches, pool)
             for sweep in ((self.whole, self.sparing) if self.threads > 1 else ())
@@ -227,8 +228,6 @@ def _listed_state(task: Task) -> State:
 
 def _counted_state(task: Task) -> State:
     """Return the state before any link, with the counts of pairs where they pay and fit."""
-    from meshwright.greedy.kernels.pair_counts import count_pairs
-
     interest, limit = task.interest, limit_of(task.max_degree)
     counted = layout.counted_below(interest, task.rule, task.candidates, task.tuning)
     if counted:

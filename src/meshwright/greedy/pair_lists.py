@@ -10,20 +10,19 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from meshwright.arrays import Ids, Int, Offsets, frozen
+from meshwright.greedy.kernels.index import FULL_LIST, Buckets, add_places, list_by_three, list_by_two
+from meshwright.greedy.kernels.pair_order import Groups, count_groups, deal_groups, sort_groups
 from meshwright.greedy.kernels.state import Rows, State
 from meshwright.greedy.path_choice import LISTED, choose_three, choose_two
 from meshwright.interest import Interest
 
-if TYPE_CHECKING:
-    from meshwright.greedy.kernels.index import Buckets
-
-    Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], Int]
-    """Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""
+Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], Int]
+"""Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""
 
 STEPS_A_CALL = 20_000_000
 """How many steps a kernel may take between two looks at progress and at Ctrl-C: some tenths of a second."""
@@ -96,12 +95,10 @@ class PairLists:
         From row `cut` on, only those above level 3 are listed. The pairs are in working memory: the next list
         overwrites them.
         """
-        from meshwright.greedy.kernels import index
-
         if level == LISTED:
-            listing: Listing = partial(index.list_by_three, self.state, cut)
+            listing: Listing = partial(list_by_three, self.state, cut)
         else:
-            listing = partial(index.list_by_two, self.state)
+            listing = partial(list_by_two, self.state)
         chunks = deque(self._chunks(level))
         share = len(self.listed) // self.threads
         parts = [self.listed[thread * share : (thread + 1) * share] for thread in range(self.threads)]
@@ -116,7 +113,7 @@ class PairLists:
                     break
                 rest = parts[thread][lengths[thread] :]
                 found = int(listing(buckets[thread], topics, low, high, rest))
-                if found == index.FULL_LIST:
+                if found == FULL_LIST:
                     lengths[thread] = -1
                     chunks.clear()
                     break
@@ -132,8 +129,6 @@ class PairLists:
 
     def sort(self, parts: list[Offsets], low: int, rows: int) -> Offsets:
         """Return the listed pairs of all threads in order; they are pairs of some rows from `low` on."""
-        from meshwright.greedy.kernels.pair_order import Groups, count_groups, deal_groups, sort_groups
-
         bits, row_bits = (self.interest.num_nodes - 1).bit_length(), (rows - 1).bit_length()
         # The rest of u and v must fit into a key.
         shift = max(min(row_bits - GROUP_BITS, KEY_BITS - bits), 0)
@@ -199,8 +194,6 @@ def digit_bits(bits: int, pairs: int) -> int:
 
 def most_places(interest: Interest) -> int:
     """Return how many places the subscribers of a topic need at most, with one to write beyond them."""
-    from meshwright.greedy.kernels.index import add_places
-
     places = np.zeros(interest.num_topics, dtype=np.int64)
     add_places(interest.node_ptr, interest.node_topics, places)
     return int(places.max(initial=0)) + 1
@@ -208,8 +201,6 @@ def most_places(interest: Interest) -> int:
 
 def lay_out_buckets(state: State, places: int) -> Buckets:
     """Return the working memory of one thread that lists pairs, for `most_places`."""
-    from meshwright.greedy.kernels.index import Buckets
-
     topics, members = len(state.components), int(np.diff(state.topic_ptr).max(initial=0))
     by_member = [np.zeros(members, dtype=np.int32) for _ in range(4)]
     # Kernels copy sixteen numbers at a time, whether they need all of them or not.

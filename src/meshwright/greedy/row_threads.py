@@ -17,7 +17,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 
 from meshwright.arrays import Ids, frozen
+from meshwright.greedy.kernels.bit_rows import give_held_rows
 from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, NO_STOP, ROW, STOP, Scratch, State, Sweep
+from meshwright.greedy.kernels.sweep import prepare_rows, rows_to_visit
 
 WAVE_ROWS = 512
 """For each thread, a wave has this many rows to rebuild. Fewer are not worth waking threads for."""
@@ -64,8 +66,6 @@ class RowThreads:
 
         The sweep then pauses at the end of what is prepared.
         """
-        from meshwright.greedy.kernels.bit_rows import give_held_rows
-
         cursor = self.sweep.cursor
         level, row, inside = int(cursor[LEVEL]), int(cursor[ROW]), int(cursor[INDEX]) != FRESH
         begins = row == 0 and not inside
@@ -100,8 +100,6 @@ class RowThreads:
 
     def _begin(self, first: int) -> None:
         """Let the threads prepare the next rows from `first` on, if these are enough for a wave."""
-        from meshwright.greedy.kernels.sweep import rows_to_visit
-
         threads = len(self.scratches)
         rows = np.empty(WAVE_VISITS * WAVE_ROWS * threads, dtype=np.int32)
         rows = rows[: rows_to_visit(self.sweep, first, self.level, WAVE_ROWS * threads, rows)]
@@ -116,8 +114,6 @@ class RowThreads:
 
     def _take_hands(self, scratch: Scratch) -> None:
         """Prepare hand after hand until none is left."""
-        from meshwright.greedy.kernels.sweep import prepare_rows
-
         while True:
             try:
                 hand = self.hands.popleft()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from meshwright.arrays import Floats, Ids, frozen
@@ -12,14 +10,13 @@ from meshwright.costs.link_costs import LinkCosts
 from meshwright.errors import InputError
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, check_budgets, limit_of
+from meshwright.greedy.kernels.by_value import PricedPairs, begin_by_price, run_by_cost, run_by_price
 from meshwright.greedy.kernels.state import Goal, Links
+from meshwright.greedy.kernels.weighted_rows import SIZE, Costs, RowCounts, ValueRows
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
-
-if TYPE_CHECKING:
-    from meshwright.greedy.kernels.weighted_rows import Costs, RowCounts, ValueRows
 
 WINDOW = 24
 """How many of its best pairs a row keeps."""
@@ -62,8 +59,6 @@ def grow(
     InputError
         For a negative budget, costs of another interest, or a strict rule, which knows no costs.
     """
-    from meshwright.greedy.kernels.by_value import run_by_cost
-
     check_budgets(max_edges, max_degree)
     if rule.strict:
         raise InputError("strict and costs cannot be combined: leave one of them out")
@@ -88,8 +83,6 @@ def lay_out_rows(interest: Interest, window: int, *, sparing: bool) -> ValueRows
 
     The heap of the sparing rows is empty: at first no link spares the maximum degree.
     """
-    from meshwright.greedy.kernels.weighted_rows import SIZE, ValueRows
-
     nodes = interest.num_nodes
     bound, outside = (np.full(nodes, np.inf) for _ in range(2))
     outside_node, length, adopted = (np.zeros(nodes, dtype=np.int32) for _ in range(3))
@@ -112,8 +105,6 @@ def lay_out_rows(interest: Interest, window: int, *, sparing: bool) -> ValueRows
 
 def lay_out_costs(costs: LinkCosts) -> Costs:
     """Return costs as the kernels take them: a table and places, one of them empty."""
-    from meshwright.greedy.kernels.weighted_rows import Costs
-
     nothing = frozen(np.zeros(0), np.float64)
     if isinstance(costs.source, PairTable):
         return Costs(costs.source, Places(nothing, nothing, 0.0))
@@ -123,8 +114,6 @@ def lay_out_costs(costs: LinkCosts) -> Costs:
 
 def lay_out_counts(interest: Interest) -> RowCounts:
     """Return the working memory for counting a row."""
-    from meshwright.greedy.kernels.weighted_rows import RowCounts
-
     # One more than nodes: a node is written after the last one found before it is known to count.
     counts, found = (np.zeros(interest.num_nodes + 1, dtype=np.int32) for _ in range(2))
     return RowCounts(counts, found)
@@ -159,8 +148,6 @@ def price_greedy(
     progress
         Called with the number of links, after each stride.
     """
-    from meshwright.greedy.kernels.by_value import PricedPairs, begin_by_price, run_by_price
-
     state = layout.lay_out_components(interest, limit_of(max_degree))
     priced = PricedPairs(
         weight=frozen(weights, np.float64),
