@@ -153,7 +153,7 @@ def test_a_failure_stops_all_threads() -> None:
         lists = PairLists(interest, run.state, 10**7, pool, 2, stop)
         assert len(lists._chunks(2)) > 2
         patch.setattr(pair_lists, "deque", Parts)
-        patch.setattr(index, "list_by_two", listing)
+        patch.setattr(pair_lists, "list_by_two", listing)
         with pytest.raises(KeyboardInterrupt):
             lists.list_pairs(2, 0, 4000, 4000)
     assert 1 <= len(begun) <= 2

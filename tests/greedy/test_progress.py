@@ -77,10 +77,10 @@ def test_an_exception_in_the_callback_ends_the_run(interest: Interest, threads: 
 
 def test_a_lost_count_ends_the_run(interest: Interest, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a link does not merge what the sweep promised, the run ends with an error."""
-    from meshwright.greedy.kernels import sweep
+    from meshwright.greedy import level_run
     from meshwright.greedy.kernels.state import BROKEN
 
     grow(interest, rules.gm, max_edges=1)
-    monkeypatch.setattr(sweep, "run", lambda *arguments: BROKEN)
+    monkeypatch.setattr(level_run, "run", lambda *arguments: BROKEN)
     with pytest.raises(AssertionError, match="lost count"):
         grow(interest, rules.gm)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from calls import COMPILED, RULES, Triple, crowds, examples, restless_engine, triples, tunings
 from meshwright import Interest
-from meshwright.greedy import Tuning, grow, level_run, rules
+from meshwright.greedy import Tuning, grow, level_run, row_threads, rules
 from meshwright.greedy.kernels import sweep
 from meshwright.greedy.kernels.state import HOLDING
 from meshwright.greedy.row_threads import RowThreads
@@ -60,7 +60,7 @@ def test_threads_change_nothing_where_they_help(rule: Rule, monkeypatch: pytest.
         compiled(state, swept, whole, scratch, hand, level)
 
     compiled = sweep.prepare_rows
-    monkeypatch.setattr(sweep, "prepare_rows", prepare_rows)
+    monkeypatch.setattr(row_threads, "prepare_rows", prepare_rows)
     interest = zipf(3000, 200, size=10, seed=1)
     alone = grow(interest, rule)
     assert prepared == []
@@ -85,7 +85,7 @@ def test_rows_keep_their_owners_while_threads_read_them(monkeypatch: pytest.Monk
 
     crews: list[RowThreads] = []
     compiled = sweep.run
-    monkeypatch.setattr(sweep, "run", run)
+    monkeypatch.setattr(level_run, "run", run)
     monkeypatch.setattr(level_run, "RowThreads", Crew)
     grow(zipf(3000, 200, size=10, seed=1), rules.gm, threads=2)
     assert set(under_way) == {1}

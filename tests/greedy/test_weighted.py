@@ -15,9 +15,8 @@ from meshwright import Interest
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.designs.design import design
 from meshwright.errors import InputError
-from meshwright.greedy import driver, rules
+from meshwright.greedy import driver, rules, weighted
 from meshwright.greedy import grow as engine
-from meshwright.greedy.kernels import by_value
 from meshwright.greedy.rules import Rule
 from meshwright.greedy.weighted import grow
 from meshwright.verify import verify_overlay
@@ -248,6 +247,6 @@ def test_a_lost_count_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     grow(interest, rules.gm, planar(interest, 1))
-    monkeypatch.setattr(by_value, "run_by_cost", lambda *arguments: BROKEN)
+    monkeypatch.setattr(weighted, "run_by_cost", lambda *arguments: BROKEN)
     with pytest.raises(AssertionError, match="lost count"):
         grow(interest, rules.gm, planar(interest, 1))

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from meshwright import bounds
 from meshwright.arrays import check_threads
 from meshwright.bounds import NodePrices, Prices
 from meshwright.bounds.degree_limits import require_proofs
 from meshwright.costs.link_costs import LinkCosts
+from meshwright.designs import proofs
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.designs.registry import Design, check_parameters, find
 from meshwright.designs.topic_sets import check_whole
@@ -66,12 +68,8 @@ def design(
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}
     prices, lowest = require_proofs(interest, prices, lowest)
-    from meshwright.designs import proofs
-
     timing = proofs.Timing(algorithm, given) if certify else None
     if timing is not None:
-        from meshwright import bounds
-
         if prices is None:
             prices = bounds.prices(interest, seconds=timing.for_prices, threads=threads, progress=progress)
         taken |= timing.for_search
