@@ -93,6 +93,7 @@ class Outcome:
 class FederationRun:
     """A federation to run, and where."""
 
+    choice: FederationChoice
     plan: FederationPlan
     settings: BrokerSettings
     folder: Path
@@ -143,6 +144,7 @@ def federation(
     brokers = BrokerChoice(profile=profile, version=choice.version or installed, secret=choice.secret)
     with tempfile.TemporaryDirectory(prefix="meshwright-") as temporary:
         run = FederationRun(
+            choice,
             planned,
             brokers.settings(name),
             Path(temporary) / "federation" if choice.out is None else choice.out,
@@ -151,10 +153,9 @@ def federation(
             Authority(Path(temporary) / "authority") if choice.tls else None,
         )
         if choice.churn is not None:
-            outcome = run_churn(run, choice.churn, rate=choice.rate, seed=choice.seed, ingest=choice.ingest)
+            outcome = run_churn(run, choice.churn)
         else:
-            kept = (say or (lambda _: None)) if choice.keep else None
-            outcome = run_proof(run, storm=choice.storm, picture=choice.picture, keep=kept)
+            outcome = run_proof(run, say or (lambda _: None))
     return replace(outcome, plan=choice.plan, out=choice.out)
 
 
@@ -178,30 +179,24 @@ def _plan(choice: FederationChoice) -> FederationPlan:
     return replace(planned, trees=trees)
 
 
-def run_proof(
-    run: FederationRun,
-    *,
-    storm: bool = False,
-    picture: Path | None = None,
-    keep: Callable[[str], None] | None = None,
-) -> Outcome:
+def run_proof(run: FederationRun, say: Callable[[str], None]) -> Outcome:
     """Run the brokers, publish everywhere and judge; then storm and draw if asked.
 
-    With `keep`, which takes lines, the brokers run until a KeyboardInterrupt.
+    Brokers that are kept run until a KeyboardInterrupt; `say` takes lines meanwhile.
     """
     from meshwright.deploy.hosts.local import publish_everywhere, run_federation, run_storm
 
-    trees = run.plan.trees
+    trees, picture = run.plan.trees, run.choice.picture
     with run_federation(
         trees, run.folder, run.settings, authority=run.authority, progress=run.progress
     ) as running:
         verdict = publish_everywhere(trees, running, progress=run.progress)
-        if keep is not None:
-            _keep_running(running, verdict, keep)
+        if run.choice.keep:
+            _keep_running(running, verdict, say)
     wiring = running.wiring
     figures = {**wiring.figures(), "up_seconds": running.seconds, **verdict.figures()}
     lines = [f"{wiring.size}: all up after {running.seconds:.1f} s", *verdict.lines]
-    if storm:
+    if run.choice.storm:
         seen = run_storm(trees, run.plan.links, run.temporary / "storm")
         figures["storm"] = None if seen is None else {**vars(seen), "factor": seen.factor}
         none = "without trees: the links of no topic have a loop, so there is no storm"
@@ -234,15 +229,13 @@ def _keep_running(running: RunningFederation, verdict: Verdict, say: Callable[[s
         say("stopping all brokers, which write their queues")
 
 
-def run_churn(
-    run: FederationRun, events: int, *, rate: float = RATE, seed: int = 0, ingest: bool = True
-) -> Outcome:
+def run_churn(run: FederationRun, events: int) -> Outcome:
     """Run a federation under churn, judge it, and compare the interest in its logs with the live one."""
     from meshwright.deploy.hosts.churn_traffic import churn_federation
     from meshwright.deploy.proof.live_plan import LivePlan
 
+    seed, rate, logs = run.choice.seed, run.choice.rate, run.temporary / "logs"
     plan = LivePlan(run.plan, seed=seed)
-    logs = run.temporary / "logs"
 
     def copy_logs(federation: RunningFederation) -> None:
         logs.mkdir()
@@ -260,7 +253,7 @@ def run_churn(
         **verdict.figures(),
     }
     lines, passed = list(verdict.lines), verdict.passed
-    if ingest:
+    if run.choice.ingest:
         same = _ingested_interest_is(plan.interest(), logs, run.temporary / "dataset", run.settings.target)
         figures["interest_from_logs"] = same
         compared = "equals" if same else "does NOT equal"

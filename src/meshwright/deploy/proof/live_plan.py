@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from meshwright.churn import Event, Policy
     from meshwright.deploy.wiring import Wiring
+    from meshwright.routes import Trees
 
 ROUNDS = 3
 """Rounds of a synthetic plan with loops: each round builds the overlay again on links not yet used."""
@@ -63,16 +64,21 @@ def synthetic_plan(brokers: int, *, loops: bool = False, seed: int = 0) -> Feder
     """
     from meshwright.designs.design import design
     from meshwright.routes import route
-    from meshwright.store.trees import TREES, roles_of
     from meshwright.workloads import zipf
 
     interest = zipf(brokers, max(3, brokers // 2), size=3, seed=seed)
     overlay = (design(interest, "gm", rounds=ROUNDS) if loops else design(interest, "low")).overlay
-    trees = route(overlay)
-    table = trees.to_arrow().cast(TREES)
-    names: list[Any] = overlay.interest.node_names.to_pylist()
-    named = NamedTrees.from_tables(table, roles_of(trees), names)
+    named, table = _by_name(route(overlay))
     return FederationPlan(named, overlay.edges, table)  # type: ignore[arg-type]
+
+
+def _by_name(trees: Trees) -> tuple[NamedTrees, pa.Table]:
+    """Return trees by name, and as the table that a plan stores."""
+    from meshwright.store.trees import TREES, roles_of
+
+    table = trees.to_arrow().cast(TREES)
+    names = trees.overlay.interest.node_names.to_pylist()
+    return NamedTrees.from_tables(table, roles_of(trees), names), table
 
 
 class LivePlan:
@@ -113,16 +119,14 @@ class LivePlan:
         """Repair the overlay after events that happen together, and change as few tree links as possible."""
         from meshwright.churn import happen
         from meshwright.routes import route
-        from meshwright.store.trees import TREES, roles_of, tree_ids
+        from meshwright.store.trees import tree_ids
 
         on_groups = self._filters.on_groups(events)
         if on_groups:
             happen(self.live_overlay, on_groups)
         overlay = self.live_overlay.overlay()
         trees = route(overlay, "stable", today=tree_ids(self._table, overlay.interest))
-        self._table = trees.to_arrow().cast(TREES)
-        names = overlay.interest.node_names.to_pylist()
-        named = NamedTrees.from_tables(self._table, roles_of(trees), names)
+        named, self._table = _by_name(trees)
         holders = ((broker, one) for broker, held in self._filters.held.items() for one in sorted(held))
         self.trees = named.with_filters(self._filters.group_of, holders)
         self.wiring = rewire(self.trees, self.wiring)

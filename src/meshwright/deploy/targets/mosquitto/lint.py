@@ -212,11 +212,10 @@ def _invalid(network: Network) -> Iterator[Finding]:
             )  # fmt: skip
         for bridge in broker.bridges:
             for line in bridge.topics:
-                invalid = why_invalid(line.local) or why_invalid(line.remote)
-                if invalid:
+                if line.why_invalid:
                     yield Finding(
                         FAULT, "filter", line.place,
-                        f"topic {line.pattern!r} never matches: {invalid}",
+                        f"topic {line.pattern!r} never matches: {line.why_invalid}",
                         "correct the filter",
                         (broker.name,), (line.pattern,),
                     )  # fmt: skip

@@ -108,11 +108,8 @@ class Network:
     def _lines_of(self, end: End) -> list[tuple[TopicLine, str, str, str]]:
         """Return the lines that send over an end: each with its filter, and the prefixes here and there."""
         ways = ("out", "both") if end.at_dialler else ("in", "both")
-        valid = [
-            line
-            for line in self.links[end.link].bridge.topics
-            if line.direction in ways and not why_invalid(line.local) and not why_invalid(line.remote)
-        ]
+        topics = self.links[end.link].bridge.topics
+        valid = [line for line in topics if line.direction in ways and not line.why_invalid]
         if end.at_dialler:
             return [(line, line.local, line.local_prefix, line.remote_prefix) for line in valid]
         return [(line, line.remote, line.remote_prefix, line.local_prefix) for line in valid]
@@ -173,8 +170,7 @@ class Network:
 
     def _shared_filters(self) -> list[str]:
         """Return what lines of links in rings share, also under other names; note if that is incomplete."""
-        lines = [line for link in self._ring_links() for line in link.bridge.topics]
-        lines = [line for line in lines if not why_invalid(line.local) and not why_invalid(line.remote)]
+        lines = [line for link in self._ring_links() for line in link.bridge.topics if not line.why_invalid]
         given = list(
             dict.fromkeys(one for line in lines for one in (line.local, line.remote) if has_wildcard(one))
         )

@@ -12,6 +12,7 @@ from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.targets.mosquitto.options import is_option, likely_option
 from meshwright.deploy.wiring import OUT
 from meshwright.errors import FormatError, InputError
+from meshwright.filters import why_invalid
 
 DEFAULT_PORT = 1883
 TLS_PORT = 8883
@@ -38,6 +39,11 @@ class TopicLine:
     def remote(self) -> str:
         """The filter at the broker that is dialled."""
         return self.remote_prefix + self.pattern
+
+    @property
+    def why_invalid(self) -> str | None:
+        """Why one of its filters never matches, or None."""
+        return why_invalid(self.local) or why_invalid(self.remote)
 
 
 @dataclass
