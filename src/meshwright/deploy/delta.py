@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from meshwright.deploy.targets import RELOAD, RESTART, STOP
-from meshwright.deploy.wiring import Wiring, bridge_identity, client_id, local_client_id
+from meshwright.deploy.wiring import TopicLine, Wiring, bridge_identity, client_id, local_client_id
 from meshwright.formatting import counted
-
-TopicLine: TypeAlias = tuple[str, str, str]
-"""A line of a bridge: its listener, the topic, and the direction."""
 
 
 def name_lines(lines: Sequence[TopicLine]) -> str:

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from meshwright.deploy.delta import TopicLine
 from meshwright.deploy.manifest import DeployedFederation
 from meshwright.deploy.passwords import SHORTEST_SECRET, fingerprint
 from meshwright.deploy.targets import mode_of
-from meshwright.deploy.wiring import folder_of
+from meshwright.deploy.wiring import TopicLine, folder_of
 from meshwright.files.folder_change import digest
 from meshwright.files.real_folder import RealFolder
 
@@ -128,11 +127,7 @@ def drift_of_brokers(
             if links_file in files[own]:
                 text = (inside.read(f"{own}/{links_file}") or b"").decode(errors="replace")
                 there = target.read_links(text, deployed.current_inventory)
-                planned = {
-                    (listener, topic, way)
-                    for listener, topics in deployed.current.dialled_by(broker).items()
-                    for topic, way in topics.items()
-                }
+                planned = deployed.current.lines_of(broker)
                 result[broker] = BrokerDrift(frozenset(there - planned), frozenset(planned - there), True)
             elif files[own] & set(target.access_files):
                 result[broker] = BrokerDrift()

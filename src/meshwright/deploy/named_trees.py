@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -150,9 +151,7 @@ class NamedTrees:
 
     def with_filters(self, group_of: Mapping[str, str], holders: Iterable[tuple[str, str]]) -> NamedTrees:
         """Return the trees with the filters that each broker holds; groups of one filter stay as they are."""
-        sizes: dict[str, int] = {}
-        for group in group_of.values():
-            sizes[group] = sizes.get(group, 0) + 1
+        sizes = Counter(group_of.values())
         held: dict[str, dict[str, set[str]]] = {}
         for broker, one in holders:
             if sizes[group_of[one]] > 1:

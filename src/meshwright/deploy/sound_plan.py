@@ -40,13 +40,12 @@ def _faulty_topics(stored: StoredTrees) -> dict[str, set[str]]:
     edges = stored.plan.edges
     overlay = set(zip(edges.column("u").to_pylist(), edges.column("v").to_pylist(), strict=True))
     parents: dict[str, dict[str, str | None]] = {}
-    twice, outside, cyclic, detached = set[str](), set[str](), set[str](), set[str]()
-    publishers = _with_role(stored, PUBLISHER)
+    twice, outside, cyclic = set[str](), set[str](), set[str]()
+    publishers, carriers = _with_role(stored, PUBLISHER), set[tuple[str, str | None]]()
     for row in stored.trees.to_pylist():
         topic, parent, child = row["topic"], row["parent"], row["child"]
         if (topic, child) in publishers:
-            if parent is None:
-                detached.add(topic)
+            carriers.add((topic, parent))
             continue
         tree = parents.setdefault(topic, {})
         if child in tree:
@@ -57,13 +56,8 @@ def _faulty_topics(stored: StoredTrees) -> dict[str, set[str]]:
     for topic, tree in parents.items():
         if list(tree.values()).count(None) != 1 or not _leads_to_root(tree):
             cyclic.add(topic)
-    carriers = {
-        (row["topic"], row["parent"])
-        for row in stored.trees.to_pylist()
-        if (row["topic"], row["child"]) in publishers
-    }
     alone = {(row["topic"], row["broker"]) for row in stored.roles.to_pylist()}
-    detached |= {
+    detached = {
         topic
         for topic, carrier in carriers
         if carrier not in parents.get(topic, {}) and (topic, carrier) not in alone

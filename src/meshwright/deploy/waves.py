@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from meshwright.deploy.delta import Delta, Step, TopicLine
+from meshwright.deploy.delta import Delta, Step
 from meshwright.deploy.drift import BrokerDrift
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import ACCESS, EDITED, GONE, LINKS, MOVED, NOTHING, START, STOP
-from meshwright.deploy.wiring import Wiring
+from meshwright.deploy.wiring import TopicLine, Wiring
 from meshwright.filters.groups import overlap_groups
 from meshwright.filters.mqtt import has_wildcard
 
@@ -44,8 +44,8 @@ def compute_delta(
     changes: dict[str, tuple[set[TopicLine], set[TopicLine]]] = {}
     no_action = []
     for broker in new.order:
-        before = _topic_lines(old, broker) if broker in here else set()
-        after = _topic_lines(new, broker)
+        before = old.lines_of(broker) if broker in here else set()
+        after = new.lines_of(broker)
         removed = {line for line in before - after if line[0] in there}
         added = {line for line in after if line not in before or line[0] in must_restart}
         joins = broker not in here
@@ -77,7 +77,7 @@ def _repair_waves(
         found = drift.get(broker)
         if found is None or broker not in there:
             continue
-        lines = {line for line in _topic_lines(old, broker) if line[0] in there}
+        lines = {line for line in old.lines_of(broker) if line[0] in there}
         left = lines - found.missing
         if found.extra:
             extra = tuple(sorted(found.extra))
@@ -96,15 +96,6 @@ def _bridges_of(lines: Iterable[TopicLine]) -> dict[str, dict[str, str]]:
     for listener, topic, direction in sorted(lines):
         bridges.setdefault(listener, {})[topic] = direction
     return bridges
-
-
-def _topic_lines(wiring: Wiring, broker: str) -> set[TopicLine]:
-    """Return the topic lines of all bridges that a broker dials."""
-    return {
-        (listener, topic, direction)
-        for listener, topics in wiring.dialled_by(broker).items()
-        for topic, direction in topics.items()
-    }
 
 
 def _order_changes(

@@ -23,6 +23,9 @@ from meshwright.formatting import counted
 Bridges: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
 BridgesByEnd: TypeAlias = dict[str, dict[str, Mapping[str, str]]]
 
+TopicLine: TypeAlias = tuple[str, str, str]
+"""A line of a bridge: its listener, the topic, and the direction."""
+
 BOTH, OUT, IN = "both", "out", "in"
 """Directions in which messages cross a bridge, as its dialler sees them."""
 
@@ -54,6 +57,14 @@ class Wiring:
     def dialled_to(self, broker: str) -> Mapping[str, Mapping[str, str]]:
         """Return the topics of the bridges that others dial to a broker, by dialler."""
         return self._by_end[1].get(broker, {})
+
+    def lines_of(self, broker: str) -> set[TopicLine]:
+        """Return the topic lines of all bridges that a broker dials."""
+        return {
+            (listener, topic, direction)
+            for listener, topics in self.dialled_by(broker).items()
+            for topic, direction in topics.items()
+        }
 
     @cached_property
     def _by_end(self) -> tuple[BridgesByEnd, BridgesByEnd]:

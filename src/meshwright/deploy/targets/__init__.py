@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from meshwright.deploy.wiring import Wiring, find_former_topics, folder_of
+from meshwright.deploy.wiring import TopicLine, Wiring, find_former_topics, folder_of
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from meshwright.brokers.processes import BrokerKind, Brokers
-    from meshwright.deploy.delta import Delta, Step, TopicLine
+    from meshwright.deploy.delta import Delta, Step
     from meshwright.deploy.findings import Inspection
     from meshwright.deploy.inventory import Inventory
     from meshwright.deploy.named_trees import NamedTrees

@@ -132,20 +132,10 @@ def _exceptions(trees: NamedTrees) -> list[str]:
             "them."
         )
         rows = [row for topic, tree in groups.items() for row in _relay_rows(topic, tree)]
-        shown = rows[:MOST_RELAYED]
-        if rows:
-            parts.append(
-                "\n".join(
-                    ["| broker | relays | towards | group |", "| --- | --- | --- | --- |", *shown]
-                    + (
-                        [f"| … | and {len(rows) - MOST_RELAYED:,} more | | |"]
-                        if len(rows) > len(shown)
-                        else []
-                    )
-                )
-            )
-        else:
-            parts.append("In this federation no broker relays a message.")
+        table = ["| broker | relays | towards | group |", "| --- | --- | --- | --- |", *rows[:MOST_RELAYED]]
+        if len(rows) > MOST_RELAYED:
+            table.append(f"| … | and {len(rows) - MOST_RELAYED:,} more | | |")
+        parts.append("\n".join(table) if rows else "In this federation no broker relays a message.")
     relayed = [(topic, sorted(tree.relays)) for topic, tree in trees.trees.items() if tree.relays]
     if relayed:
         listed = "; ".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -147,9 +148,7 @@ def _name_brokers(brokers: list[BrokerConfiguration]) -> None:
         path = Path(broker.file)
         parents = [part for part in path.resolve().parent.parts if part != "/"]
         broker.name = parents[-1] if path.stem.lower() in MAIN_NAMES and parents else path.stem
-    taken: dict[str, int] = {}
-    for broker in brokers:
-        taken[broker.name] = taken.get(broker.name, 0) + 1
+    taken = Counter(broker.name for broker in brokers)
     for broker in brokers:
         if taken[broker.name] > 1:
             broker.name = broker.file
