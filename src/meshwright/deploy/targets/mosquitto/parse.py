@@ -13,7 +13,7 @@ from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.targets.mosquitto.options import is_option, likely_option
 from meshwright.deploy.wiring import OUT
 from meshwright.errors import FormatError, InputError
-from meshwright.filters import why_invalid
+from meshwright.filters.mqtt import why_invalid
 
 DEFAULT_PORT = 1883
 TLS_PORT = 8883
