@@ -12,11 +12,10 @@ from meshwright.actions.report import check_page, write_page
 from meshwright.actions.sources import PlannedSource, Source, group_topics, load_source
 from meshwright.errors import InputError
 from meshwright.files.atomic import check_target
-from meshwright.progress import announce_phase
+from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
     from meshwright.designs.advice import Advice, Wishes
-    from meshwright.progress import Progress
 
 
 def advise(

@@ -11,13 +11,12 @@ from meshwright.actions.sources import LoadedPlan, format_size, load_plan
 from meshwright.errors import InputError
 from meshwright.files.atomic import check_target
 from meshwright.formatting import counted
-from meshwright.progress import announce_phase
+from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
     from meshwright.churn.events import Event, FilterEvents
     from meshwright.churn.repair import Policy
     from meshwright.churn.replay import Replay
-    from meshwright.progress import Progress
     from meshwright.store.interest_files import Columns
 
 DEFAULT_ROUNDS = 1000

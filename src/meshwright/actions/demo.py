@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import MissingDependencyError
 from meshwright.formatting import counted, excess
-from meshwright.progress import announce_phase
+from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
     from meshwright.actions.ingest import Ingested
     from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
-    from meshwright.progress import Progress
     from meshwright.verify.claims import PlanReport
 
     Say = Callable[[str, str], None]

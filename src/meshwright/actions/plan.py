@@ -19,7 +19,7 @@ from meshwright.actions.spark import SparkOptions
 from meshwright.designs.registry import DESIGNS, PARAMETERS, check_parameters, describe_parameter, find
 from meshwright.errors import InputError
 from meshwright.files.atomic import check_target
-from meshwright.progress import titled
+from meshwright.progress import Progress, titled
 
 if TYPE_CHECKING:
     from meshwright.bounds import NodePrices, Prices
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter, Plan
     from meshwright.overlay import Overlay
     from meshwright.pipeline.plans.parts import PlanInParts
-    from meshwright.progress import Progress
 
 __all__ = [
     "DESIGNS",

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.actions.sources import load_interest, load_link_costs
 from meshwright.errors import InputError, OutputError
-from meshwright.progress import announce_phase, titled
+from meshwright.progress import Progress, announce_phase, titled
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
-    from meshwright.progress import Progress
     from meshwright.report.plan_facts import PlanFacts
     from meshwright.store.interest_files import Columns
     from meshwright.verify.claims import PlanReport

@@ -9,12 +9,11 @@ from meshwright.actions.plan import write_over
 from meshwright.actions.sources import LoadedPlan, PlannedSource, Source, load_plan, load_source
 from meshwright.errors import InputError, first_five
 from meshwright.files.atomic import check_target
-from meshwright.progress import announce_phase, titled
+from meshwright.progress import Progress, announce_phase, titled
 
 if TYPE_CHECKING:
     from meshwright.designs.existence import Existence
     from meshwright.measure import SocAnswer
-    from meshwright.progress import Progress
     from meshwright.store.interest_files import Columns
 
 MEASURES = {

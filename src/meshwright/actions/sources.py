@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import EmptySourceError, InputError
 from meshwright.formatting import counted
-from meshwright.progress import announce_phase
+from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from meshwright.filters.filter_plan import PlannedFilters
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-    from meshwright.progress import Progress
     from meshwright.store.interest_files import Columns, Loaded
 
 

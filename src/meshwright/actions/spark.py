@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from meshwright.errors import InputError
-from meshwright.progress import announce_phase
+from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
     from meshwright.pipeline.session.start import Session
-    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -41,16 +41,8 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parts and the next command for a JSON answer."""
-        steps = [
-            {"name": step.name, "state": step.state, "why": step.why, "command": step.command}
-            for step in self.steps
-        ]
-        return {
-            "project": str(self.project),
-            "up_to_date": self.next is None,
-            "steps": steps,
-            "next": self.next,
-        }
+        answer = {"project": str(self.project), "up_to_date": self.next is None}
+        return {**answer, "steps": [asdict(step) for step in self.steps], "next": self.next}
 
     @property
     def lines(self) -> list[str]:

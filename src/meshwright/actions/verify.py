@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from meshwright.actions.sources import load_interest, load_link_costs
 from meshwright.actions.spark import SparkOptions
 from meshwright.errors import InputError
-from meshwright.progress import titled
+from meshwright.progress import Progress, titled
 
 if TYPE_CHECKING:
     from meshwright.designs.plan import Plan
-    from meshwright.progress import Progress
     from meshwright.store.interest_files import Columns
     from meshwright.verify.claims import PlanReport
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.files.atomic import check_target
-from meshwright.progress import announce_phase
+from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
     from meshwright.interest import Interest
-    from meshwright.progress import Progress
 
 CASES = ("cuboid", "lemma1", "set-cover", "set-cover-soc", "single-node")
 """The hard cases."""

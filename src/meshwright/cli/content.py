@@ -18,7 +18,7 @@ from meshwright.actions.content.assign import (
 from meshwright.actions.content.migrate import Flow, Migrated, migrate_users
 from meshwright.actions.content.workload import Drawn, Measured, make_users
 from meshwright.cli.commands import Words, add_command
-from meshwright.cli.options import Seed, ShowProgress
+from meshwright.cli.options import Seed, ShowProgress, chart_of
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
 from meshwright.errors import InputError
@@ -167,10 +167,7 @@ def compare(
         str, typer.Option("--algorithms", metavar="A,B,C", help="Algorithms to compare, separated by commas.")
     ] = "random,packing,clustering,steiner,steiner-literal,descent",
     variant: Annotated[Variant, Words(**VARIANT)],
-    chart: Annotated[
-        Path | None,
-        typer.Option("--chart", metavar="FILE", help="Draw the costs: a .png, .svg or .pdf file."),
-    ] = None,
+    chart: Annotated[Path | None, chart_of("the costs")] = None,
     seed: Seed = 0,
     progress: ShowProgress = False,
 ) -> Answer:

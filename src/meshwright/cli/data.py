@@ -11,7 +11,7 @@ import typer
 from meshwright.actions.sources import format_size
 from meshwright.actions.workload import CASES, Shape, make_workload
 from meshwright.cli.commands import Words
-from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source, Spark
+from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source, Spark, chart_of
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import ProgressBar, amounts
 from meshwright.formatting import amount, counted, percentage
@@ -39,10 +39,7 @@ def profile(
         str | None,
         typer.Option("--against", metavar="DATASET|FILE", help="A second dataset to compare with."),
     ] = None,
-    chart: Annotated[
-        Path | None,
-        typer.Option("--chart", metavar="FILE", help="Draw both distributions: a .png, .svg or .pdf file."),
-    ] = None,
+    chart: Annotated[Path | None, chart_of("both distributions")] = None,
     columns: FileColumns,
     seed: Seed = 0,
     spark: Spark,

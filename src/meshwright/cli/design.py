@@ -27,6 +27,7 @@ from meshwright.cli.options import (
     Spark,
     Threads,
     Topics,
+    chart_of,
 )
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import ProgressBar
@@ -178,10 +179,7 @@ def compare(
     algorithms: Annotated[
         str, typer.Option("--algorithms", metavar="A,B,C", help="Designs, separated by commas.")
     ] = "gm,low,minmax,ring",
-    chart: Annotated[
-        Path | None,
-        typer.Option("--chart", metavar="FILE", help="Draw degrees and support: a .png, .svg or .pdf file."),
-    ] = None,
+    chart: Annotated[Path | None, chart_of("degrees and support")] = None,
     parameters: DesignParameters,
     costs: Costs = None,
     metric: Metric = False,
@@ -258,10 +256,7 @@ def advise(
     out: Annotated[
         str | None, typer.Option("--out", metavar="PLAN", help="Write the chosen plan to this folder.")
     ] = None,
-    chart: Annotated[
-        Path | None,
-        typer.Option("--chart", metavar="FILE", help="Draw links against degree: a .png, .svg or .pdf file."),
-    ] = None,
+    chart: Annotated[Path | None, chart_of("links against degree")] = None,
     report: ReportFile = None,
     budget: BudgetOptions,
     columns: FileColumns,

@@ -139,6 +139,12 @@ Secret: TypeAlias = Annotated[
     ),
 ]
 
+
+def chart_of(figures: str) -> Any:
+    """Return the option that draws figures, as help names them."""
+    return typer.Option("--chart", metavar="FILE", help=f"Draw {figures}: a .png, .svg or .pdf file.")
+
+
 INVENTORY = "CSV or YAML with broker, host, port, tls; by default all brokers are on this machine."
 InventoryFile: TypeAlias = Annotated[Path | None, typer.Option("--inventory", metavar="FILE", help=INVENTORY)]
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from meshwright.errors import InputError
 from meshwright.files.atomic import check_target
 from meshwright.formatting import counted
-from meshwright.progress import announce_phase, titled
+from meshwright.progress import Progress, announce_phase, titled
 
 if TYPE_CHECKING:
     from meshwright.content import ContentPlan, Workload
-    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True)

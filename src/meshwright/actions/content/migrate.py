@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.actions.content.assign import format_users, read_users
 from meshwright.files.atomic import check_target
-from meshwright.progress import titled
+from meshwright.progress import Progress, titled
 
 if TYPE_CHECKING:
     from meshwright.content.migration import Migration, Terms
-    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.files.atomic import check_target
-from meshwright.progress import announce_phase
+from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
     from meshwright.content import Workload
     from meshwright.content.model.densities import Approximation
-    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True)
