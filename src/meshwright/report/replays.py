@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,34 +20,18 @@ if TYPE_CHECKING:
 
     from meshwright.churn.replay import Replay
 
-HEADINGS = (
-    "links\nper join",
-    "links\nper leave",
-    "time of\na join",
-    "time of\na leave",
-    "highest\ndegree",
-    "average\ndegree",
-)
-
 
 def churn_table(replays: Iterable[Replay]) -> Table:
     """Return a table with a row for each replay, and one for the overlay designed from scratch.
 
     Links are added and removed links, on average; times are medians.
     """
-    table = plain_table("\npolicy", HEADINGS)
+    table = plain_table("\npolicy", COLUMNS)
     scratch = None
     for replay in replays:
         scratch = replay.figures
-        table.add_row(
-            Text(str(scratch["policy"])),
-            _format_mean(scratch["mean_join_edges"]),
-            _format_mean(scratch["mean_leave_edges"]),
-            _time(scratch["median_join_seconds"]),
-            _time(scratch["median_leave_seconds"]),
-            f"{scratch['max_degree']:,}",
-            _format_mean(scratch["average_degree"]),
-        )
+        cells = (spell(scratch[name]) for name, spell in COLUMNS.values())
+        table.add_row(Text(str(scratch["policy"])), *cells)
     if scratch is not None:
         spent = _time(scratch["rebuild_seconds"])
         degrees = (f"{scratch['rebuild_max_degree']:,}", _format_mean(scratch["rebuild_average_degree"]))
@@ -98,6 +82,15 @@ def _time(value: object) -> str:
     return f"{1e6 * value:.0f} µs" if value < 0.00095 else duration(value)
 
 
+COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "links\nper join": ("mean_join_edges", _format_mean),
+    "links\nper leave": ("mean_leave_edges", _format_mean),
+    "time of\na join": ("median_join_seconds", _time),
+    "time of\na leave": ("median_leave_seconds", _time),
+    "highest\ndegree": ("max_degree", "{:,}".format),
+    "average\ndegree": ("average_degree", _format_mean),
+}
+"""By heading of the table of replays: the figure, and how it is spelled."""
 BINS = 50
 """Number of bins: repairs are drawn as means per bin, since single ones would form a cloud."""
 

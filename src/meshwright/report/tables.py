@@ -135,47 +135,35 @@ def _excess_of(figures: Mapping[str, float], name: str) -> str:
 
 
 TAKE = "bold green"
-ADVICE_HEADINGS = {
-    "\nlinks": "",
-    "above the\nfewest, ≤": "–",
-    "at that\ndegree, ≤": "–",
-    "highest\ndegree": "",
-    "\nsupport": "100 %",
-    "\ndiameter": "",
-    "spare\nlinks": "0",
-}
-"""The columns of advice. One that says this of every plan is left out: terminals are narrow."""
+USUAL = {"above the\nfewest, ≤": "–", "at that\ndegree, ≤": "–", "\nsupport": "100 %", "spare\nlinks": "0"}
+"""Columns of advice that are left out if they say this of every plan: terminals are narrow."""
 
 
 def advice_table(advice: Advice) -> Table:
     """Return a table with one row for each plan that `advise` tried."""
     rows = [_cells(own) for own in advice.tried]
-    kept = [
-        place
-        for place, usual in enumerate(ADVICE_HEADINGS.values(), 1)
-        if not usual or any(row[place] != usual for row in rows)
-    ]
-    headings = list(ADVICE_HEADINGS)
-    table = plain_table("\ndesign", [headings[place - 1] for place in kept])
+    kept = [heading for heading in rows[0] if any(row[heading] != USUAL.get(heading) for row in rows)]
+    table = plain_table("\ndesign", kept)
     table.add_column("\nfits", no_wrap=True)
     for own, row in zip(advice.tried, rows, strict=True):
         style = TAKE if own is advice.chosen else ""
-        table.add_row(*(Text(row[place], style) for place in (0, *kept)), _fits(own, advice))
+        cells = (Text(row[heading], style) for heading in kept)
+        table.add_row(Text(name_of(own.plan), style), *cells, _fits(own, advice))
     return table
 
 
-def _cells(own: Tried) -> list[str]:
+def _cells(own: Tried) -> dict[str, str]:
+    """Return the figures of a plan that was tried, by heading."""
     figures = own.plan.figures
-    return [
-        name_of(own.plan),
-        f"{figures['edges']:,}",
-        _excess_of(figures, "gap"),
-        _excess_of(figures, "gap_at_degree"),
-        f"{figures['max_degree']:,}",
-        percentage(figures["support"]),
-        _diameter(own),
-        f"{own.redundant:,}",
-    ]
+    return {
+        "\nlinks": f"{figures['edges']:,}",
+        "above the\nfewest, ≤": _excess_of(figures, "gap"),
+        "at that\ndegree, ≤": _excess_of(figures, "gap_at_degree"),
+        "highest\ndegree": f"{figures['max_degree']:,}",
+        "\nsupport": percentage(figures["support"]),
+        "\ndiameter": _diameter(own),
+        "spare\nlinks": f"{own.redundant:,}",
+    }
 
 
 def _diameter(own: Tried) -> str:
