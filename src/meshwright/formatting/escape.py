@@ -55,18 +55,15 @@ def json(text: str) -> str:
     if text.replace("\n", "").isprintable():
         return text
     return "".join(
-        letter
-        if letter == "\n" or unicodedata.category(letter) not in UNSEEN
-        else "".join(
-            f"\\u{int.from_bytes(pair, 'big'):04x}"
-            for pair in _pairs(letter.encode("utf-16-be", "surrogatepass"))
-        )
+        letter if letter == "\n" or unicodedata.category(letter) not in UNSEEN else _json_code(letter)
         for letter in text
     )
 
 
-def _pairs(data: bytes) -> list[bytes]:
-    return [data[place : place + 2] for place in range(0, len(data), 2)]
+def _json_code(letter: str) -> str:
+    """Return the code of a character in JSON: one unit of UTF-16, or a pair of them."""
+    units = letter.encode("utf-16-be", "surrogatepass").hex(" ", 2)
+    return "".join(f"\\u{unit}" for unit in units.split())
 
 
 def html(text: str) -> str:
