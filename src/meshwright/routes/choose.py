@@ -155,7 +155,7 @@ def route(
     old_ptr, old_links = _old_links(overlay, today if objective == "stable" else ())
     order = np.argsort(-weights, kind="stable")
     nodes, above, by, sizes = kernels.route(
-        ptr, members, relay, *links, OBJECTIVES.index(objective), frozen(weights, np.float64),
+        ptr, members, relay, links, OBJECTIVES.index(objective), frozen(weights, np.float64),
         frozen(order, np.int32), old_ptr, old_links, ROUNDS,
     )  # fmt: skip
     kept = np.arange(len(nodes)) - np.repeat(ptr[:-1], np.diff(ptr)) < np.repeat(sizes, np.diff(ptr))

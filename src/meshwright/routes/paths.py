@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, inner
+from meshwright.measure.adjacency import Adjacency
 
 Flags: TypeAlias = NDArray[np.bool_]
 Counts: TypeAlias = NDArray[np.int64]
@@ -160,14 +161,13 @@ def stretch(
     tree_nodes: Ids,
     above: Ids,
     counted: Flags,
-    ptr: Offsets,
-    nodes: Ids,
-    edges: Ids,
+    links: Adjacency,
 ) -> tuple[float, int, float]:
     """Return the sum, number and maximum of tree hops over overlay hops, from the sources to all others.
 
     `entries[source_ptr[i]:source_ptr[i + 1]]` are the positions of source i in trees.
     """
+    ptr, nodes, edges = links
     count = len(ptr) - 1
     most = np.max(np.diff(tree_ptr)) if len(tree_ptr) > 1 else 0
     work, away = np.empty((4, count), dtype=np.int32), np.empty(most, dtype=np.int32)

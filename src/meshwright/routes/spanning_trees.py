@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, helper, inner
+from meshwright.measure.adjacency import Adjacency
 from meshwright.measure.connectivity_kernels import induce, root
 from meshwright.measure.routing_kernels import room_for_search, steiner
 from meshwright.routes.paths import find_middle, search
@@ -126,9 +127,7 @@ def route(
     topic_ptr: Offsets,
     carriers: Ids,
     relay: Flags,
-    ptr: Offsets,
-    nodes: Ids,
-    edges: Ids,
+    links: Adjacency,
     objective: int,
     rates: Rates,
     order: Ids,
@@ -145,6 +144,7 @@ def route(
     the heaviest link heavier. Such trees are deep, so a last turn takes shortest paths over links that stay
     within the heaviest load.
     """
+    ptr, nodes, edges = links
     topics = len(topic_ptr) - 1
     most = np.max(np.diff(topic_ptr)) if topics else 0
     local = np.full(len(ptr) - 1, -1, dtype=np.int32)

@@ -205,7 +205,7 @@ def stretch(trees: Trees) -> Stretch:
         frozen(np.concatenate(([0], np.cumsum([len(piece) for piece in pieces]))), np.int64),
         frozen(taken, np.int64),
         frozen(trees.topics[taken], np.int32),
-        trees.ptr, trees.nodes, trees.above, frozen(~trees.relay, np.bool_), *links,
+        trees.ptr, trees.nodes, trees.above, frozen(~trees.relay, np.bool_), links,
     )  # fmt: skip
     return Stretch(total / max(pairs, 1), worst, count)
 
