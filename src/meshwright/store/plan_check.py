@@ -158,8 +158,8 @@ def read_proofs(stored: StoredPlan) -> PlanProofs:
     bounded = stored.figures.get("lower_bound") is not None
     limited = any(stored.figures.get(name) is not None for name in DEGREE_BOUNDS)
     return PlanProofs(
-        prices=read_prices(stored.path) if bounded else None,
-        degree_prices=read_degree_prices(stored.path) if limited else None,
+        prices=read_table(stored.path / PRICES_FILE, PRICES) if bounded else None,
+        degree_prices=read_table(stored.path / DEGREE_PRICES_FILE, DEGREE_PRICES) if limited else None,
         trees=trees,
     )
 
@@ -172,8 +172,8 @@ def prices_on(stored: StoredPlan, interest: Interest) -> NDArray[np.int64]:
     FormatError
         If they are missing, damaged, or not one for each subscription.
     """
-    table = read_prices(stored.path)
-    return _by_slot(table, interest, stored.path / PRICES_FILE, "price")[0]
+    file = stored.path / PRICES_FILE
+    return _by_slot(read_table(file, PRICES), interest, file, "price")[0]
 
 
 def degree_proof_on(stored: StoredPlan, interest: Interest) -> DegreeProof:
@@ -186,8 +186,8 @@ def degree_proof_on(stored: StoredPlan, interest: Interest) -> DegreeProof:
     """
     from meshwright.bounds import DegreeProof, NodePrices
 
-    table = read_degree_prices(stored.path)
     file = stored.path / DEGREE_PRICES_FILE
+    table = read_table(file, DEGREE_PRICES)
     of_node = pc.is_null(table.column("topic"))
     columns = ("at_degree", "lowest_degree")
     prices = _by_slot(table.filter(pc.invert(of_node)), interest, file, *columns)
@@ -222,25 +222,3 @@ def _by_slot(table: pa.Table, interest: Interest, file: Path, *columns: str) -> 
     if (node[order] != interest.node_of_slot).any() or (topic[order] != interest.node_topics).any():
         raise damaged(file, "it does not have one price for each subscription")
     return [to_numpy(table.column(name))[order] for name in columns]
-
-
-def read_prices(folder: Path) -> pa.Table:
-    """Read the prices of a plan: `node, topic, price`, in any order.
-
-    Raises
-    ------
-    FormatError
-        If the table is missing or damaged.
-    """
-    return read_table(folder / PRICES_FILE, PRICES)
-
-
-def read_degree_prices(folder: Path) -> pa.Table:
-    """Read the prices and allowances of a plan that knows the degree, in any order.
-
-    Raises
-    ------
-    FormatError
-        If the table is missing or damaged.
-    """
-    return read_table(folder / DEGREE_PRICES_FILE, DEGREE_PRICES)

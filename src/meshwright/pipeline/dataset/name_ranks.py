@@ -47,10 +47,6 @@ class Numbered:
     counts: Mapping[str, int]
     """By kind: the number of names."""
 
-    def release(self) -> None:
-        """Free the flow."""
-        self.flow.release()
-
 
 def choose_cuts(samples: Sequence[Any], sizes: Mapping[str, int], cores: int) -> dict[str, list[str]]:
     """Return the names at which each kind is cut into parts, from samples and the bytes of all names."""

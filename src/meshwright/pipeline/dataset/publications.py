@@ -104,9 +104,9 @@ def sum_traffic(
         described = _describe(found, sources, asked)
         cores = tasks_at_once(spark)
         names = number_names(blocks, choose_cuts(found.samples, found.name_bytes, cores))
-        kept.callback(names.release)
+        kept.callback(names.flow.release)
         sums = sum_messages(blocks, names, found.shares, found.rows)
-        kept.callback(sums.release)
+        kept.callback(sums.flow.release)
         check_unchanged(spark, files)
         with new_folder(out, TRAFFIC) as folder:
             write_sums(str(folder), sums, blocks, found.aside(), described["seconds"])

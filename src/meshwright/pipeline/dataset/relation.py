@@ -53,7 +53,7 @@ class Relation:
 
     def release(self) -> None:
         """Free names and pieces."""
-        self.names.release()
+        self.names.flow.release()
         self.pieces.release()
 
 

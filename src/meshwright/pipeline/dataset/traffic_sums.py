@@ -69,10 +69,6 @@ class Sums:
     rows: int
     """The number of pairs of publisher and channel."""
 
-    def release(self) -> None:
-        """Free the sums; the names stay."""
-        self.flow.release()
-
 
 def sum_messages(blocks: Flow, names: Numbered, shares: int, messages: int) -> Sums:
     """Add up the messages of all blocks by publisher and channel."""

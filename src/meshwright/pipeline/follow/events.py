@@ -139,10 +139,6 @@ class Batch:
         ordered = found.repartition(1).sortWithinPartitions("order", "sequence", "node", "turn")
         return ordered.select("time", "event", "node", "topics")
 
-    def release(self) -> None:
-        """Free the rows on the executors."""
-        self.made.unpersist()
-
 
 def apply_batch(rows: DataFrame, known: DataFrame, number: int, horizon: float | None = None) -> Batch:
     """Apply the good rows of a batch, node by node on the executors.

@@ -241,7 +241,7 @@ def _run_batch(
             latest=max((time for time in (latest, made.latest) if time is not None), default=None),
         )
         write_record(asdict(done), outcome_file(place, number))
-        made.release()
+        made.made.unpersist()
     finally:
         rows.unpersist()
     remove_old(place, before)

@@ -173,30 +173,24 @@ def spark_errors() -> Iterator[None]:
 def translate_error(error: Exception) -> MeshwrightError:
     """Return the `MeshwrightError` that explains an exception of Spark."""
     text = str(error)
-    ours = OURS.search(text)
-    if ours is not None:
+    if (ours := OURS.search(text)) is not None:
         kind = getattr(errors, ours[1], ClusterError)
         made: MeshwrightError = kind(ours[2])
         return made
-    missing = NOT_FOUND.search(text)
-    if missing is not None:
+    if (missing := NOT_FOUND.search(text)) is not None:
         return InputError(f"{readable_path(missing[1])} does not exist: check the path")
-    unreadable = UNREADABLE.search(text)
-    if unreadable is not None:
+    if (unreadable := UNREADABLE.search(text)) is not None:
         return _unreadable(readable_path(unreadable[2]), text)
-    colon = COLON.search(text)
-    if colon is not None:
+    if (colon := COLON.search(text)) is not None:
         return InputError(f"Spark cannot read {colon[1]}, because its name has a colon: rename it")
-    differing = DIFFERENT.search(text)
-    if differing is not None:
+    if (differing := DIFFERENT.search(text)) is not None:
         return InputError(
             f"the Parquet files have conflicting schemas ({differing[1]} and {differing[2]}): "
             "ingest the files of one schema, or convert the others"
         )
     if ILLEGAL_TIME in text:
         return InputError("Spark cannot read Parquet timestamps in nanoseconds: write them in microseconds")
-    large = TOO_LARGE.search(text)
-    if large is not None:
+    if (large := TOO_LARGE.search(text)) is not None:
         sent, most = (f"{int(size) >> 20:,} MB" for size in large.groups())
         return ClusterError(
             f"every task needs {sent}, and Spark Connect sends {most} at most: give the address of the "
