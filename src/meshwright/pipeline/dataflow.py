@@ -49,7 +49,7 @@ def arrow_schema(columns: str) -> pa.Schema:
 def make_batch(columns: str, **given: Any) -> pa.RecordBatch:
     """Return a batch with these columns; the ones that are not given are null.
 
-    A value is a list. Binary columns take anything with a buffer.
+    A value is a list, or an array of Arrow. Binary columns take anything with a buffer.
     """
     length = max(len(values) for values in given.values())
     arrays = []

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.pipeline.dataflow import Batches, arrow_schema, each_number
+from meshwright.pipeline.dataflow import Batches, each_number, make_batch
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Rows
 from meshwright.pipeline.readers.shares import cut_shares, read_share
@@ -76,31 +76,22 @@ def _good(rows: Rows) -> pa.RecordBatch:
         columns["sequence"] = pa.array(rows.sequence, mask=rows.sequence == NO_SEQUENCE)
     if rows.leaves is not None:
         columns["leaves"] = pa.array(rows.leaves == 1, mask=rows.leaves < 0)
-    return _batch(count, columns)
+    return make_batch(SCHEMA, **columns)
 
 
 def _bad(rows: Rows) -> pa.RecordBatch:
     """Return the bad records as a batch, with their lines in the file."""
     count = len(rows.bad.places)
     before = lines_before(rows.stretch)
-    columns = {
-        "source": pa.repeat(rows.stretch.path, count),
-        "block": pa.repeat(rows.stretch.begin, count),
-        "place": pa.array(rows.bad.places, pa.int64()),
-        "line": pa.array([before + place + 1 for place in rows.bad.places], pa.int64()),
-        "record": pa.array(rows.bad.records, pa.string()),
-        "reason": pa.array(rows.bad.reasons, pa.string()),
-    }
-    return _batch(count, columns)
-
-
-def _batch(count: int, columns: dict[str, Any]) -> pa.RecordBatch:
-    schema = arrow_schema(SCHEMA)
-    arrays = [
-        columns[field.name].cast(field.type) if field.name in columns else pa.nulls(count, field.type)
-        for field in schema
-    ]
-    return pa.record_batch(arrays, schema=schema)
+    return make_batch(
+        SCHEMA,
+        source=[rows.stretch.path] * count,
+        block=[rows.stretch.begin] * count,
+        place=rows.bad.places,
+        line=[before + place + 1 for place in rows.bad.places],
+        record=rows.bad.records,
+        reason=rows.bad.reasons,
+    )
 
 
 def lines_before(stretch: Stretch) -> int:
