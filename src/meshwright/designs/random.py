@@ -16,7 +16,6 @@ from meshwright.designs.kernels.random_links import (
 from meshwright.designs.topic_sets import check_whole, slots_of, streams
 from meshwright.greedy import layout
 from meshwright.greedy.driver import NO_LIMIT, Driver, limit_of
-from meshwright.greedy.kernels.state import Goal, Links
 from meshwright.greedy.rules import check_flag
 from meshwright.interest import Interest
 from meshwright.measure import contributions
@@ -32,13 +31,9 @@ def add_random_links(
     state = layout.lay_out_components(interest, limit_of(max_degree))
     left = _open_pairs(interest, seed)
     begin(left)
-
-    def step(goal: Goal, links: Links) -> int:
-        return run(state, left, goal, links)
-
     # The kernel closes nodes as they become full, so it takes all to be open at first.
     driver = Driver(state, max_edges=max_edges if max_degree > 0 else 0)
-    driver.run(step)
+    driver.run(lambda goal, links: run(state, left, goal, links))
     return Overlay(interest, *driver.links())
 
 

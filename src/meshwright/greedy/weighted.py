@@ -11,7 +11,6 @@ from meshwright.errors import InputError
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, check_budgets, limit_of
 from meshwright.greedy.kernels.by_value import PricedPairs, begin_by_price, run_by_cost, run_by_price
-from meshwright.greedy.kernels.state import Goal, Links
 from meshwright.greedy.kernels.weighted_rows import SIZE, Costs, RowCounts, ValueRows
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
@@ -69,12 +68,8 @@ def grow(
     whole, sparing = (lay_out_rows(interest, window, sparing=sparing) for sparing in (False, True))
     held, scratch = lay_out_costs(costs), lay_out_counts(interest)
     k = 0.0 if rule.k is None else rule.k
-
-    def step(goal: Goal, links: Links) -> int:
-        return run_by_cost(state, held, whole, sparing, scratch, k, goal, links)
-
     driver = Driver(state, max_edges=max_edges, progress=progress)
-    driver.run(step)
+    driver.run(lambda goal, links: run_by_cost(state, held, whole, sparing, scratch, k, goal, links))
     return Overlay(interest, *driver.links())
 
 
@@ -159,10 +154,6 @@ def price_greedy(
         size=np.zeros(1, dtype=np.int64),
     )
     begin_by_price(state, priced)
-
-    def step(goal: Goal, links: Links) -> int:
-        return run_by_price(state, priced, goal, links)
-
     driver = Driver(state, progress=progress)
-    driver.run(step)
+    driver.run(lambda goal, links: run_by_price(state, priced, goal, links))
     return Overlay(interest, *driver.links())
