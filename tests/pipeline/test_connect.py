@@ -31,6 +31,7 @@ from standalone import wait
 
 PROGRAM = Path(__file__).with_name("cluster_program.py")
 pytest.importorskip("grpc", reason="pip install 'pyspark[connect]'")
+pytest.importorskip("pyspark", minversion="4.0", reason="Spark Connect needs PySpark 4.0 or newer")
 
 
 def meshwright(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
