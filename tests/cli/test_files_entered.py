@@ -41,7 +41,7 @@ before Python 3.12."""
 START = ("__init__.py", "__main__.py")
 """The files that every command begins with are not counted."""
 
-MOST = {"ingest": 36, "plan": 51, "export": 32}
+MOST = {"ingest": 36, "plan": 50, "export": 32}
 """The most files that a command may enter: lower these when a change allows it, never raise them."""
 
 

@@ -21,7 +21,6 @@ from meshwright.cli.commands import Words, add_command
 from meshwright.cli.options import Seed, ShowProgress, chart_of
 from meshwright.cli.output import Answer
 from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
-from meshwright.errors import InputError
 from meshwright.formatting import amount, excess
 
 WorkloadFolder: TypeAlias = Annotated[
@@ -175,11 +174,10 @@ def compare(
 
     CRR, the cost reduction ratio, is the cost of a random assignment divided by the cost of this one.
     """
+    from meshwright.actions.compare import split_names
     from meshwright.report.content import content_table
 
-    names = [name.strip() for name in algorithms.split(",") if name.strip()]
-    if not names or len(set(names)) < len(names):
-        raise InputError(f"--algorithms {algorithms!r}: name algorithms, each once, such as packing,steiner")
+    names = split_names(algorithms, "--algorithms", "packing,steiner")
     with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
         made = compare_assignments(workload, names, variant, chart=chart, seed=seed, progress=bar)
     drawn = [] if chart is None else [f"chart: {chart}"]
