@@ -50,7 +50,6 @@ FURTHER = (
     "filters.mqtt.example",
     "filters.mqtt.examples",
     "filters.mqtt.has_wildcard",
-    "filters.mqtt.looks_like_filters",
     "filters.mqtt.matches",
     "filters.mqtt.meet",
     "filters.mqtt.overlaps",
