@@ -69,7 +69,7 @@ def test_python_and_the_command_line_plan_the_same(
 
 
 def test_who_builds_an_interest_states_its_kind(tmp_path: Path) -> None:
-    """Topics are plain unless told otherwise; the kind is kept by datasets, copies and restrictions."""
+    """Topics are plain unless stated otherwise; the kind is kept by datasets, copies and restrictions."""
     plain, mqtt = mw.Interest.of(FILTERS), mw.Interest.of(FILTERS, kind="mqtt")
     assert (plain.kind, mqtt.kind) == ("plain", "mqtt")
     assert plain.fingerprint == mqtt.fingerprint

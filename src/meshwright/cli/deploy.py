@@ -151,7 +151,7 @@ def lint(
     """Read existing Mosquitto configurations and report loops, duplicates, dead bridges and open listeners.
 
     Bridges are followed by address and port to the other configurations; a folder that meshwright exported
-    knows the addresses of its brokers. Every finding names file, line and a way to mend it. The exit code is
+    knows the addresses of its brokers. Every finding names file, line and a way to fix it. The exit code is
     1 if messages can circle or arrive twice.
     """
     from meshwright.actions.lint import lint as inspect
