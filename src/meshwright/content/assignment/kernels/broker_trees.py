@@ -51,22 +51,26 @@ def span(core: Array, order: Array, size: int, up: Array, length: Array) -> floa
     """Return the weight of the minimum spanning tree of the brokers `order[:size]`, by Prim's algorithm.
 
     Leaves the tree in `order`, `up` and `length`, as `SpanningTree` describes them. `order[0]` stays first.
+
+    Invariant: positions below `joined` are in the tree; for each of the others, `up` and `length` hold its
+    cheapest link into the tree. The cost is quadratic in `size`, which is right for a complete graph.
     """
-    for place in range(1, size):
+    for place in range(1, size):  # the tree is the first broker alone
         up[place] = 0
         length[place] = core[order[0], order[place]]
     total = 0.0
-    # Positions below `joined` are in the tree. For the others, `up` and `length` hold their cheapest link
-    # into it.
     for joined in range(1, size):
         nearest = joined
         for place in range(joined + 1, size):
             if length[place] < length[nearest]:
                 nearest = place
+        # Move the nearest broker to the end of the tree. The one that stood there takes its place, so
+        # parents, which are positions inside the tree, stay valid.
         order[joined], order[nearest] = order[nearest], order[joined]
         up[joined], up[nearest] = up[nearest], up[joined]
         length[joined], length[nearest] = length[nearest], length[joined]
         total += length[joined]
+        # Only the broker that has just joined can offer the others a cheaper link.
         broker = order[joined]
         for place in range(joined + 1, size):
             cost = core[broker, order[place]]
