@@ -215,21 +215,7 @@ def advise(
     limited, the plan with the most support within the limits wins. Requirements on resilience or diameter are
     never relaxed.
 
-    Parameters
-    ----------
-    interest
-        Who subscribes to what: an `Interest`, or what `Interest.of` takes.
-    wishes
-        The requirements on the overlay.
-    seconds, steps, seed
-        The budget, 20 seconds by default, and the seed of each search: two runs of `best`, one under the
-        degree limit if there is one, and the exact design of small interests. The proofs of the other designs
-        share as many seconds once more; with steps they take as long as they need, and are the same on every
-        machine. Greedy designs take as long as they take.
-    threads
-        Number of threads.
-    progress
-        Called now and then, with phases named after designs and proofs.
+    Topics are planned as they are. `mw.advise` describes the parameters; it also groups MQTT filters.
 
     Examples
     --------
