@@ -15,12 +15,11 @@ def run() -> None:
         from meshwright.cli.exit_codes import BAD_INPUT, OUT_OF_MEMORY, UNEXPECTED
         from meshwright.cli.main import execute
         from meshwright.cli.output import note
-        from meshwright.jit import address_space
-        from meshwright.jit.announce import announce
+        from meshwright.jit.announce import announce, limit_memory, memory_limit
     except KeyboardInterrupt:
         sys.exit(130)
     _prepare_streams()
-    address_space.prepare()
+    limit_memory()
     last_words = f"meshwright: error: {OUT_OF_MEMORY}\n".encode()
     try:
         with announce(note, own_process=True):
@@ -29,7 +28,7 @@ def run() -> None:
         os.write(2, last_words)
         os._exit(UNEXPECTED)
     _flush_streams()
-    if code in (BAD_INPUT, UNEXPECTED) and address_space.limit() is not None:
+    if code in (BAD_INPUT, UNEXPECTED) and memory_limit() is not None:
         os._exit(code)  # Python's own end may need memory, and abort or wait for ever
     sys.exit(code)
 

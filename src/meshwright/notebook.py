@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from meshwright.formatting.escape import html as escape
+from meshwright.formatting import escape_html as escape
 
 BAR_WIDTH, BAR_HEIGHT = 9, 60
 MOST_BARS = 60

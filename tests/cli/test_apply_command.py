@@ -15,7 +15,7 @@ import typer
 from meshwright.cli.deploy import _ask_first
 from meshwright.deploy.folder_store import FederationFolder
 from meshwright.deploy.manifest import read_federation
-from meshwright.files import locks
+from meshwright.files import atomic
 from routed_plans import write_routed_plan
 from terminal import meshwright
 
@@ -279,8 +279,8 @@ def test_a_profile_changes_by_waves(tmp_path: Path) -> None:
 
 PATIENT = """
 from meshwright.__main__ import run
-from meshwright.files import locks
-locks.PATIENCE = 240.0
+from meshwright.files import atomic
+atomic.PATIENCE = 240.0
 run()
 """
 """The program, but a command waits long for its turn: on a busy machine the others take their time."""
@@ -303,7 +303,7 @@ def test_three_changes_at_once(tmp_path: Path) -> None:
         ThreadPoolExecutor(1) as other,
         FederationFolder(folder).lock(),
     ):
-        patch.setattr(locks, "PATIENCE", 0.1)
+        patch.setattr(atomic, "PATIENCE", 0.1)
         complaint = other.submit(meshwright, "apply", plan, folder).result().complaint
     assert f"the federation in {folder} is in use by process {os.getpid()} on " in complaint
     assert not list(folder.glob(".*"))

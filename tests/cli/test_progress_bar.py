@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.cli import progress_bar
-from meshwright.cli.progress_bar import CELLS, SEARCH_STEPS, ProgressBar, amounts, time_left
+from meshwright.cli import output
+from meshwright.cli.output import CELLS, SEARCH_STEPS, ProgressBar, amounts, time_left
 from meshwright.cli.trials import _named_graphs
 from meshwright.errors import InputError
 from meshwright.progress import announce_phase, titled
@@ -37,7 +37,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(progress_bar, "time", clock)
+    monkeypatch.setattr(output, "time", clock)
     return clock
 
 

@@ -118,10 +118,10 @@ def test_links_are_not_flushed(tmp_path: Path) -> None:
 SECOND_WRITER = """
 import sys
 from pathlib import Path
-from meshwright.files import locks
+from meshwright.files import atomic
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN
-locks.PATIENCE = 0.2
+atomic.PATIENCE = 0.2
 with new_folder(sys.argv[1], PLAN) as folder:
     pass
 """

@@ -59,18 +59,18 @@ class Difference:
     def markdown(self) -> str:
         """The steps that are left as Markdown, for a review: a table, and what they mean for messages."""
         from meshwright.deploy.delta import name_lines
-        from meshwright.formatting import counted, escape
+        from meshwright.formatting import counted, escape_markdown
 
         waves = list(enumerate(self.delta.waves, start=1))[self.waves_done :]
         steps = [(number, step) for number, wave in waves for step in wave]
-        heading = f"### Brokers: {escape.markdown(self.old)} → {escape.markdown(self.new)}"
-        by_hand = [f"- edited by hand: {escape.markdown(str(each))}" for each in self.drift[:MOST_ROWS]]
+        heading = f"### Brokers: {escape_markdown(self.old)} → {escape_markdown(self.new)}"
+        by_hand = [f"- edited by hand: {escape_markdown(str(each))}" for each in self.drift[:MOST_ROWS]]
         if not steps:
             return "\n".join([heading, "", *self.lines, *by_hand])
         rows = []
         for number, step in steps[:MOST_ROWS]:
             cells = [str(number), step.broker, step.action, *map(name_lines, (step.removed, step.added))]
-            rows.append("| " + " | ".join(escape.markdown(cell) for cell in cells) + " |")
+            rows.append("| " + " | ".join(escape_markdown(cell) for cell in cells) + " |")
         left = len(steps) - MOST_ROWS
         more = [f"… and {counted(left, 'more step')}"] if left > 0 else []
         said = [line for line in self.lines if not line.startswith((" ", "wave "))]
@@ -79,7 +79,7 @@ class Difference:
                 *(heading, ""),
                 *("| wave | broker | action | without | with |", "| --- | --- | --- | --- | --- |"),
                 *(*rows, ""),
-                *(f"- {escape.markdown(line)}" for line in (*more, *said)),
+                *(f"- {escape_markdown(line)}" for line in (*more, *said)),
                 *by_hand,
             ]
         )

@@ -30,10 +30,13 @@ class SparkOptions:
     @property
     def wanted(self) -> bool:
         """Whether the user asks for Spark: by an option, a variable, or the settings of Spark."""
+        if self.always or self.asked or "SPARK_REMOTE" in os.environ:
+            return True
+        if not {"SPARK_CONF_DIR", "SPARK_HOME"} & os.environ.keys():
+            return False
         from meshwright.pipeline.session.start import user_settings
 
-        given = self.always or self.asked or "SPARK_REMOTE" in os.environ
-        return given or "spark.master" in user_settings()
+        return "spark.master" in user_settings()
 
     @property
     def asked(self) -> bool:

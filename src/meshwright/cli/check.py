@@ -8,8 +8,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from meshwright.cli.options import Costs, FileColumns, ShowProgress, Source, Spark
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import LINKS, ProgressBar, amounts
+from meshwright.cli.output import LINKS, Answer, ProgressBar, amounts
 
 VERIFY_EXAMPLES = (
     "meshwright verify plan subscriptions.csv",

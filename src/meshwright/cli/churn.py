@@ -10,10 +10,9 @@ import typer
 
 from meshwright.actions.churn import ChurnEvents, PolicyOptions, replay_churn
 from meshwright.actions.sources import format_size
-from meshwright.cli.commands import Words
+from meshwright.cli.main import Words
 from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import ProgressBar
+from meshwright.cli.output import Answer, ProgressBar
 from meshwright.formatting import counted
 
 if TYPE_CHECKING:

@@ -17,10 +17,9 @@ from meshwright.actions.content.assign import (
 )
 from meshwright.actions.content.migrate import Flow, Migrated, migrate_users
 from meshwright.actions.content.workload import Drawn, Measured, make_users
-from meshwright.cli.commands import Words, add_command
+from meshwright.cli.main import Words, add_command
 from meshwright.cli.options import Seed, ShowProgress, chart_of
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import SEARCH_STEPS, ProgressBar
+from meshwright.cli.output import SEARCH_STEPS, Answer, ProgressBar
 from meshwright.formatting import amount, excess
 
 WorkloadFolder: TypeAlias = Annotated[

@@ -10,10 +10,9 @@ import typer
 
 from meshwright.actions.sources import format_size
 from meshwright.actions.workload import CASES, Shape, make_workload
-from meshwright.cli.commands import Words
+from meshwright.cli.main import Words
 from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source, Spark, chart_of
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import ProgressBar, amounts
+from meshwright.cli.output import Answer, ProgressBar, amounts
 from meshwright.formatting import amount, counted, percentage
 
 if TYPE_CHECKING:

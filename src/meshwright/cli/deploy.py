@@ -15,8 +15,8 @@ from meshwright.actions.apply import SHOWN_DRIFT, ChangeChoice, plan_apply
 from meshwright.actions.export import BrokerChoice
 from meshwright.actions.federation import FederationChoice
 from meshwright.cli import output
-from meshwright.cli.commands import Words
 from meshwright.cli.exit_codes import ANSWER_IS_NO
+from meshwright.cli.main import Words
 from meshwright.cli.options import (
     BROKER_WORDS,
     AllowRelays,
@@ -27,8 +27,7 @@ from meshwright.cli.options import (
     ShowProgress,
     Source,
 )
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import ProgressBar, amounts
+from meshwright.cli.output import Answer, ProgressBar, amounts
 from meshwright.errors import InputError
 from meshwright.progress import announce_phase
 

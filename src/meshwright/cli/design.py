@@ -12,7 +12,7 @@ from meshwright.actions import plan as action
 from meshwright.actions import sources
 from meshwright.actions.advise import SearchBudget
 from meshwright.actions.plan import DESIGNS, PARAMETERS, DesignChoice, describe_parameter
-from meshwright.cli.commands import PROJECT, Words
+from meshwright.cli.main import PROJECT, Words
 from meshwright.cli.options import (
     AllowEmpty,
     Certify,
@@ -29,8 +29,7 @@ from meshwright.cli.options import (
     Topics,
     chart_of,
 )
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import ProgressBar
+from meshwright.cli.output import Answer, ProgressBar
 
 *_OTHERS, _LAST = DESIGNS
 

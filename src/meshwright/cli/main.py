@@ -1,19 +1,195 @@
-"""The `meshwright` command: its sub-commands, their help, and how one is run."""
+"""The `meshwright` command: how a function becomes a sub-command, their help, and how one is run.
+
+Groups of options become single ones, and help shows them by group. A parameter stands for a group of options,
+and the command receives one object, if its type is
+
+- a typed input of an action, with `Words` for each option;
+- a frozen dataclass with a typer option for each field;
+- anything with `as_options`.
+
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Limits:
+...     most: Annotated[int, typer.Option("--most", help="The most.")] = 3
+>>> def count(limits: Limits = Limits()) -> int:
+...     return limits.most
+>>> str(inspect.signature(with_single_options(count))).partition("=")[2]
+' 3) -> int'
+>>> with_single_options(count)(most=5)
+5
+>>> def again(limits: Annotated[Limits, Words(most=("N", "The most."))] = Limits()) -> int:
+...     return limits.most
+>>> with_single_options(again)(most=5)
+5
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from meshwright.cli.commands import add_command
-from meshwright.cli.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, explain
-from meshwright.cli.output import note
+from meshwright.actions.project import PROJECT_COMMANDS, arguments_for, project_here
+from meshwright.cli.exit_codes import ANSWER_IS_NO, CLOSED_PIPE, DONE, INTERRUPTED, explain
+from meshwright.cli.options import Json
+from meshwright.cli.output import Answer, answer_json, note
+from meshwright.errors import EmptySourceError
+
+PROJECT = "meshwright.project"
+"""Where a command keeps the project file that it reads."""
+
+
+class Words:
+    """How the fields of an action's typed input are options: for each, its metavar and help, or help alone.
+
+    Names, types and defaults are those of the fields; one without words is no option. A third word has
+    further settings of the option; `flag` is another name.
+    """
+
+    def __init__(self, **words: str | tuple[Any, ...]) -> None:
+        self.words = words
+
+    def options_of(self, group: type) -> list[inspect.Parameter]:
+        """Return the options."""
+        fields = {field.name: field for field in dataclasses.fields(group)}
+        hints, options = get_type_hints(group), []
+        for name, given in self.words.items():
+            metavar, text, *more = (None, given) if isinstance(given, str) else given
+            settings = {"flag": f"--{name.replace('_', '-')}", **(more[0] if more else {})}
+            option = typer.Option(settings.pop("flag"), metavar=metavar, help=text, **settings)
+            kind, default = Annotated[hints[name], option], _default(fields[name])
+            options.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            )
+        return options
+
+
+def with_single_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command whose groups of options are single parameters, as typer wants them."""
+    given = inspect.signature(command, eval_str=True)
+    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
+    single: list[inspect.Parameter] = []
+    for parameter in given.parameters.values():
+        group, *further = get_args(parameter.annotation) or [parameter.annotation]
+        words = next((each for each in further if isinstance(each, Words)), None)
+        options = _options_of(group) if words is None else words.options_of(group)
+        if options is None:
+            single.append(parameter)
+            continue
+        groups[parameter.name] = group, [option.name for option in options]
+        single += options
+
+    @wraps(command)
+    def run(**values: Any) -> Any:
+        for name, (group, options) in groups.items():
+            values[name] = group(**{option: values.pop(option) for option in options if option in values})
+        return command(**values)
+
+    positional = [each for each in single if each.kind is not each.KEYWORD_ONLY]
+    named = [each for each in single if each.kind is each.KEYWORD_ONLY]
+    run.__signature__ = given.replace(parameters=[*positional, *named])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in single}
+    del run.__wrapped__  # typer would look at the signature of the command
+    return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter] | None:
+    """Return the options of a group; None for any other type."""
+    if hasattr(group, "as_options"):
+        options: list[inspect.Parameter] = group.as_options()
+        return options
+    if not (inspect.isclass(group) and dataclasses.is_dataclass(group)):
+        return None
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=_default(field), annotation=hints[field.name]
+        )
+        for field in dataclasses.fields(group)
+        if get_origin(hints[field.name]) is Annotated  # other fields are not for the command line
+    ]
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def answering(command: Callable[..., Answer]) -> Callable[..., None]:
+    """Return a command that prints its answer, as JSON with --json.
+
+    The exit code is 1 if the answer is no, or if there are no subscriptions to answer about. A command gets
+    the option --json if it has no parameter for it.
+    """
+    own = inspect.signature(command)
+    takes_json = "json" in own.parameters
+
+    @wraps(command)
+    def run(*, json: bool = False, **values: Any) -> None:
+        try:
+            answer = command(**values, json=json) if takes_json else command(**values)
+        except EmptySourceError as error:
+            note(str(error))
+            if json:
+                answer_json({"source": error.source, "subscriptions": 0})
+            raise typer.Exit(ANSWER_IS_NO) from error
+        answer.show(json=json)
+        if not answer.passed:
+            raise typer.Exit(ANSWER_IS_NO)
+
+    if not takes_json:
+        option = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
+        run.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+        run.__annotations__ = {**command.__annotations__, "json": Json}
+    return run
+
+
+class CommandWithGroups(TyperCommand):
+    """A command whose help has a section for each group of options.
+
+    If no argument is given, its parameters are those of the nearest project file, if there is one.
+    """
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        """Read the command line; the project file gives what it leaves out."""
+        if self.name in PROJECT_COMMANDS and not context.resilient_parsing:
+            given, more, _ = self.make_parser(context).parse_args(list(args))
+            arguments = [each.name for each in self.params if each.param_type_name == "argument"]
+            named = any(isinstance(given.get(name), str) for name in arguments)
+            if not (named or more or given.get("help")):
+                project = project_here()
+                if project is not None:
+                    context.meta[PROJECT] = project
+                    context.default_map = arguments_for(self.name, project)
+        return super().parse_args(context, args)
+
+    def format_options(self, context: Any, formatter: Any) -> None:
+        """Write the sections, those of this command's own options first."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for given in self.get_params(context):
+            record = given.get_help_record(context)
+            if record is not None:
+                own = "Options" if given.param_type_name == "option" else "Arguments"
+                title = getattr(given, "rich_help_panel", None) or own
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def add_command(app: typer.Typer, command: Callable[..., Answer], epilog: str, **settings: Any) -> None:
+    """Add a function to the program, as a command of its name."""
+    made = answering(with_single_options(command))
+    app.command(cls=CommandWithGroups, epilog=epilog, **settings)(made)
+
 
 EXAMPLES = (
     "meshwright demo",

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import ProgressBar
+from meshwright.cli.output import Answer, ProgressBar
 from meshwright.progress import announce_phase
 
 INIT_EXAMPLES = ("meshwright init", "meshwright init subscriptions.csv --inventory brokers.csv --force")

@@ -12,7 +12,7 @@ import typer
 from meshwright.actions.follow import Watch
 from meshwright.actions.ingest import Ingested, Reading
 from meshwright.actions.traffic import Publications, sum_traffic
-from meshwright.cli.commands import Words
+from meshwright.cli.main import Words
 from meshwright.cli.options import (
     AllowEmpty,
     ExcludeTopic,
@@ -23,8 +23,7 @@ from meshwright.cli.options import (
     Spark,
     delimiter_character,
 )
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import ProgressBar, amounts
+from meshwright.cli.output import Answer, ProgressBar, amounts
 from meshwright.formatting import counted
 
 SHOWN_REASONS = 5

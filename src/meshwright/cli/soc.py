@@ -8,10 +8,9 @@ import typer
 
 from meshwright.actions import soc as action
 from meshwright.actions import sources
-from meshwright.cli.commands import Words
+from meshwright.cli.main import Words
 from meshwright.cli.options import FileColumns, Seed, ShowProgress, Topics
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import ProgressBar
+from meshwright.cli.output import Answer, ProgressBar
 from meshwright.errors import InputError
 
 SOC_EXAMPLES = (

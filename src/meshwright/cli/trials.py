@@ -10,8 +10,7 @@ import typer
 
 from meshwright.cli import output
 from meshwright.cli.options import Json, Seed, ShowProgress
-from meshwright.cli.output import Answer
-from meshwright.cli.progress_bar import CELLS, ProgressBar
+from meshwright.cli.output import CELLS, Answer, ProgressBar
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:

@@ -25,10 +25,9 @@ from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import federation_files, mode_of
 from meshwright.deploy.wiring import Wiring, check_folder_names, folder_of
 from meshwright.errors import InputError, OutputError, first_five
-from meshwright.files.atomic import new_folder
+from meshwright.files.atomic import holder, locked, new_folder
 from meshwright.files.folder_change import LOCK, FolderChange, change_folder, digest
 from meshwright.files.header import FEDERATION, Kind, holds
-from meshwright.files.locks import holder, locked
 from meshwright.files.real_folder import RealFolder
 
 LOCK_FILE = "running.json"

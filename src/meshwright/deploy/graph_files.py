@@ -12,7 +12,7 @@ from meshwright.deploy.targets import TARGETS
 from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.files.atomic import new_file
 from meshwright.files.urls import require_local
-from meshwright.formatting import escape
+from meshwright.formatting import escape_dot
 from meshwright.overlay import graphml
 from meshwright.store.plans import StoredPlan, read_plan
 from meshwright.store.trees import StoredTrees, read_trees
@@ -90,9 +90,9 @@ def _json(graph: _Graph) -> str:
 
 def _dot(graph: _Graph) -> str:
     lines = ["graph federation {", "  layout=neato; overlap=false; node [shape=box];"]
-    lines += [f"  {escape.dot(broker)};" for broker in graph.unlinked]
+    lines += [f"  {escape_dot(broker)};" for broker in graph.unlinked]
     for link in graph.links:
-        ends = " -- ".join(escape.dot(link[end]) for end in ("u", "v"))
+        ends = " -- ".join(escape_dot(link[end]) for end in ("u", "v"))
         style = "" if link["overlay"] else ", style=dashed"
         lines.append(f"  {ends} [contribution={link['contribution']}, topics={len(link['topics'])}{style}];")
     return "\n".join([*lines, "}"]) + "\n"

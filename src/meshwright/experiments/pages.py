@@ -19,7 +19,7 @@ from meshwright.experiments.checks import Check, tally
 from meshwright.experiments.paper import Case, Figure, Paper, Value
 from meshwright.files.atomic import new_file
 from meshwright.formatting import counted, duration
-from meshwright.formatting.escape import html as escape
+from meshwright.formatting import escape_html as escape
 from meshwright.report.page import badge, definitions, html_page
 
 

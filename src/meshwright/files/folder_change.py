@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from meshwright.errors import MeshwrightError, OutputError
-from meshwright.files.atomic import writing
-from meshwright.files.locks import locked
+from meshwright.files.atomic import locked, writing
 from meshwright.files.real_folder import RealFolder
 
 STAGE = ".update"

@@ -12,8 +12,7 @@ import numpy as np
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import FRONT, write_header
-from meshwright.formatting import counted
-from meshwright.formatting.escape import visible
+from meshwright.formatting import counted, visible
 from meshwright.report.sheet import COLOURS, looks, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import name_of
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from meshwright.content.assignment.algorithms import find
 from meshwright.content.assignment.cost import cost, link_traffic
 from meshwright.formatting import amount, duration, excess, percentage
-from meshwright.formatting.escape import html as escape
+from meshwright.formatting import escape_html as escape
 from meshwright.report.page import html_page, page_table, visible
 from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import BEST, plain_table

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import TypeAlias
 
-from meshwright.formatting.escape import visible as all_visible
+from meshwright.formatting import visible as all_visible
 
 LONGEST_NAME = 120
 """Longer names are cut on pages."""

@@ -11,7 +11,7 @@ from meshwright.deploy.targets.mosquitto.fragments import FRAGMENT, REQUIREMENTS
 from meshwright.deploy.targets.mosquitto.render import UNUSED_PREFIX
 from meshwright.deploy.wiring import Wiring, client_id, folder_of, local_client_id
 from meshwright.filters.mqtt import covers
-from meshwright.formatting.escape import markdown, markdown_code
+from meshwright.formatting import escape_markdown, escape_markdown_code
 
 USER = MOSQUITTO.user
 MOST_ROWS = 200
@@ -139,7 +139,7 @@ def _exceptions(trees: NamedTrees) -> list[str]:
     relayed = [(topic, sorted(tree.relays)) for topic, tree in trees.trees.items() if tree.relays]
     if relayed:
         listed = "; ".join(
-            f"{markdown_code(topic)}: {', '.join(map(markdown, relays))}"
+            f"{escape_markdown_code(topic)}: {', '.join(map(escape_markdown, relays))}"
             for topic, relays in relayed[:MOST_RELAYED]
         )
         more = f"; and {len(relayed) - MOST_RELAYED:,} more" if len(relayed) > MOST_RELAYED else ""
@@ -160,9 +160,9 @@ def _relay_rows(topic: str, tree: TopicTree) -> list[str]:
         relayed = [one for one in filters if not any(covers(wide, one) for wide in own)]
         if others and relayed and broker not in tree.publishers:
             more = f" and {len(relayed) - 5} more" if len(relayed) > 5 else ""
-            listed = ", ".join(map(markdown, relayed[:5]))
-            cells = (markdown(broker), f"{listed}{more}", markdown(receiver), markdown(topic))
-            rows.append(f"| {' | '.join(cells)} |")
+            listed = ", ".join(map(escape_markdown, relayed[:5]))
+            sender, other, carried = map(escape_markdown, (broker, receiver, topic))
+            rows.append(f"| {sender} | {listed}{more} | {other} | {carried} |")
     return rows
 
 
@@ -215,11 +215,11 @@ def _broker_table(wiring: Wiring, inventory: Inventory) -> str:
     rows = ["| broker | folder | address | dials | is dialled by |", "| --- | --- | --- | --- | --- |"]
     for broker in wiring.order[:MOST_ROWS]:
         cells = [
-            markdown(broker),
+            escape_markdown(broker),
             f"`{folder_of(broker)}`",
-            markdown(inventory.endpoints[broker].address),
-            ", ".join(markdown(folder_of(other)) for other in wiring.dialled_by(broker)),
-            ", ".join(markdown(folder_of(other)) for other in wiring.dialled_to(broker)),
+            escape_markdown(inventory.endpoints[broker].address),
+            ", ".join(escape_markdown(folder_of(other)) for other in wiring.dialled_by(broker)),
+            ", ".join(escape_markdown(folder_of(other)) for other in wiring.dialled_to(broker)),
         ]
         rows.append(f"| {' | '.join(cells)} |")
     more = len(wiring.order) - MOST_ROWS

@@ -12,14 +12,14 @@ import warnings
 import pytest
 
 from meshwright.errors import AddressSpaceError
-from meshwright.jit import address_space
-from meshwright.jit.address_space import FRUGAL, LEAST, MEGABYTE, require_limit, require_room
+from meshwright.jit import announce
+from meshwright.jit.announce import FRUGAL, LEAST, MEGABYTE, require_limit, require_room
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, megabytes: int | None) -> None:
     """Let the limit seem to be this."""
     limit = None if megabytes is None else megabytes * MEGABYTE
-    monkeypatch.setattr(address_space, "limit", lambda: limit)
+    monkeypatch.setattr(announce, "memory_limit", lambda: limit)
 
 
 def test_too_low_a_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,16 +70,16 @@ def test_only_a_limited_process_is_prepared(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(name)
     before = len(sys.meta_path)
     limited(monkeypatch, None)
-    address_space.prepare()
+    announce.limit_memory()
     assert len(sys.meta_path) == before
     assert not FRUGAL.keys() & os.environ.keys()
     limited(monkeypatch, 600)
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     with warnings.catch_warnings():
-        address_space.prepare()
+        announce.limit_memory()
         warnings.warn("unseen", stacklevel=1)
     assert {name: os.environ[name] for name in FRUGAL} == FRUGAL | {"OMP_NUM_THREADS": "7"}
-    assert options == [(address_space.ARENA_MAX, 1)] * sys.platform.startswith("linux")
+    assert options == [(announce.ARENA_MAX, 1)] * sys.platform.startswith("linux")
     watch = sys.meta_path[0]
     assert watch.find_spec("json", None) is None
     assert watch.find_spec("numpy", None) is None

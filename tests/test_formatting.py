@@ -24,7 +24,15 @@ from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.handbook import handbook
 from meshwright.deploy.wiring import folder_of, wire
-from meshwright.formatting import escape
+from meshwright.formatting import (
+    escape_dot,
+    escape_html,
+    escape_json,
+    escape_markdown,
+    escape_markdown_code,
+    escape_terminal,
+    visible,
+)
 from meshwright.report.charts import federation_picture
 from terminal import meshwright
 
@@ -55,31 +63,31 @@ class Tags(html.parser.HTMLParser):
 @given(texts)
 def test_text_is_seen_and_means_the_same(text: str) -> None:
     """No function lets unseen characters through, and ordinary text stays readable."""
-    for function in (escape.visible, escape.terminal, escape.html, escape.markdown, escape.dot):
+    for function in (visible, escape_terminal, escape_html, escape_markdown, escape_dot):
         assert not UNSEEN & set(function(text))
-    assert Tags(escape.html(text)).text == escape.visible(text)
-    assert Tags(escape.html(text)).tags == []
+    assert Tags(escape_html(text)).text == visible(text)
+    assert Tags(escape_html(text)).tags == []
     document = json.dumps({"name": text}, ensure_ascii=False)
-    assert not UNSEEN & set(escape.json(document))
-    assert json.loads(escape.json(document)) == {"name": text}
+    assert not UNSEEN & set(escape_json(document))
+    assert json.loads(escape_json(document)) == {"name": text}
 
 
 @given(texts)
 def test_markdown_shows_the_name_and_nothing_else(text: str) -> None:
     """A renderer that takes HTML, links addresses and knows tables shows the name as text."""
     renderer = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"])
-    page = Tags(renderer.render(f"| name |\n| --- |\n| x{escape.markdown(text)}x |\n"))
+    page = Tags(renderer.render(f"| name |\n| --- |\n| x{escape_markdown(text)}x |\n"))
     assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td"}
     assert page.links == []
-    assert "".join(page.text.split()) == "".join(f"namex{escape.visible(text)}x".split())
+    assert "".join(page.text.split()) == "".join(f"namex{visible(text)}x".split())
 
 
 @given(texts.filter(str.strip))
 def test_markdown_code(text: str) -> None:
     """The same holds for code."""
-    page = Tags(MarkdownIt("commonmark", {"html": True}).render(f"x{escape.markdown_code(text)}x"))
+    page = Tags(MarkdownIt("commonmark", {"html": True}).render(f"x{escape_markdown_code(text)}x"))
     assert page.tags == ["p", "code"]
-    assert "".join(page.text.split()) == "".join(f"x{escape.visible(text)}x".split())
+    assert "".join(page.text.split()) == "".join(f"x{visible(text)}x".split())
 
 
 def planned(folder: Path, names: tuple[str, ...]) -> Path:
@@ -129,7 +137,7 @@ def test_federation_files(tmp_path: Path) -> None:
         "strong",
         "em",
     }
-    assert all(escape.visible(name) in page.text for name in NAMES)
+    assert all(visible(name) in page.text for name in NAMES)
     services = yaml.safe_load((folder / "docker-compose.yml").read_text())["services"]
     assert len(services) == len(NAMES)
     assert not any("$" in volume for service in services.values() for volume in service["volumes"])
@@ -153,7 +161,7 @@ def test_relays_in_the_handbook(name: str) -> None:
     rows = [line for line in text.splitlines() if line.startswith("| b") and "relays" not in line]
     assert page.links == []
     assert len(rows) == 4, "two relays, the heading of the table of brokers, and the broker itself"
-    assert escape.visible(f"{name}/+") in page.text
+    assert visible(f"{name}/+") in page.text
 
 
 def test_graph_files(tmp_path: Path) -> None:
