@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -307,6 +309,48 @@ def test_three_changes_at_once(tmp_path: Path) -> None:
         complaint = other.submit(meshwright, "apply", plan, folder).result().complaint
     assert f"the federation in {folder} is in use by process {os.getpid()} on " in complaint
     assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"set_aside": {}, "writes": 3, "removals": {}}'])
+def test_a_damaged_journal_is_one_line(tmp_path: Path, content: str) -> None:
+    """Whatever an interrupted change left, commands say how to go on; lint reads the files as they are."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "federation"
+    assert meshwright("export", plan, "--to", "mosquitto", "--out", folder).code == 0
+    (folder / ".update").mkdir()
+    (folder / ".update" / "journal.json").write_text(content)
+    for words in (
+        ("diff", folder, plan),
+        ("apply", plan, folder),
+        ("export", plan, "--to", "mosquitto", "--out", folder),
+    ):
+        complaint = meshwright(*words).complaint
+        assert f"{folder}/.update/journal.json is damaged: " in complaint
+        assert f"remove {folder}/.update, then meshwright diff --drift" in complaint
+    assert meshwright("lint", folder).code == 0
+    shutil.rmtree(folder / ".update")
+    assert meshwright("diff", folder, plan, "--drift").code == 0
+
+
+def test_readers_leave_an_interrupted_change_to_the_next_writer(tmp_path: Path) -> None:
+    """Diff and a dry run show the change as made and write nothing; apply completes it."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "federation"
+    assert meshwright("export", plan, "--to", "mosquitto", "--out", folder).code == 0
+    stage, names = folder / ".update", ["plan.md", "b0/mosquitto.conf", "federation.json"]
+    stage.mkdir()
+    for number, name in enumerate(names):
+        (folder / name).rename(stage / str(number))
+    (folder / "plan.md").write_text("of an earlier plan")
+    (folder / "federation.json").write_bytes((stage / "2").read_bytes())
+    writes = [[f".update/{number}", name] for number, name in enumerate(names)]
+    journal = {"set_aside": {}, "writes": writes, "removals": {}}
+    (stage / "journal.json").write_text(json.dumps(journal))
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    assert meshwright("diff", folder, plan, "--drift").out == "nothing changes\n"
+    assert meshwright("apply", plan, folder, "--dry-run").code == 0
+    assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
+    assert meshwright("apply", plan, folder).code == 0
+    assert not stage.exists()
+    assert (folder / "plan.md").read_bytes() == before[stage / "0"]
 
 
 @pytest.mark.parametrize("agreed", [True, False])

@@ -30,7 +30,7 @@ from meshwright.store.interest_files import load_interest
 from meshwright.store.plans import read_plan
 from meshwright.store.trees import read_trees
 from meshwright.deploy.manifest import read_federation
-from meshwright.files.folder_change import digest
+from meshwright.files.folder_change import CompletedFolder, digest
 build_app()
 mw.route(mw.design(mw.Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm").overlay)  # loads the kernels
 
@@ -67,7 +67,8 @@ def plan_size(path):
 
 def whole(folder):
     files = read_federation(folder).files
-    return files and all(digest((Path(folder) / name).read_bytes()) == known for name, known in files.items())
+    with CompletedFolder(folder) as inside:
+        return files and all(digest(inside.read(name)) == known for name, known in files.items())
 
 COMMANDS = {
     "plan": "plan new.csv --algorithm gm --force --out work/plan",

@@ -17,6 +17,7 @@ from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.wiring import rewire, wire
 from meshwright.errors import FormatError, InputError, OutputError
+from meshwright.files.folder_change import complete
 
 SECRET = b"0123456789abcdef"
 PAIR = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})
@@ -143,13 +144,18 @@ def test_modes_do_not_depend_on_the_umask(tmp_path: Path, umask: int) -> None:
     [(True, 11), *(pytest.param(cut, 1, marks=pytest.mark.slow) for cut in (False, True))],
 )
 def test_an_update_is_made_or_not(tmp_path: Path, power_cut: bool, stride: int) -> None:
-    """Killed before any system call, an update has happened or not once the folder is opened again."""
+    """Killed before any system call, an update has happened or not, for readers and for the next writer."""
     room = tmp_path / "room"
     folder = export(PAIR, room / "out")
     (folder / "a" / "mosquitto.conf").write_text("edited")
     seen = []
     for _ in killed_everywhere(lambda: update(ALONE, folder), room, power_cut=power_cut, stride=stride):
+        left = {path: path.lstat().st_mtime_ns for path in room.rglob("*")}
         found = read_federation(folder)
+        foreseen = find_drift(folder, found)
+        assert {path: path.lstat().st_mtime_ns for path in room.rglob("*")} == left, "readers never write"
+        complete(folder)
+        assert (read_federation(folder), find_drift(folder, found)) == (found, foreseen)
         texts = {name: (folder / name).read_text() for name in found.files}
         new = found.wiring.order == ("a",)
         assert (texts["a/mosquitto.conf"] == "edited") != new

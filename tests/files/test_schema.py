@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from msgspec import Struct
 
-from meshwright.files.schema import Count, Digest, Figure, parse_record
+from meshwright.files.schema import Count, Digest, Figure, InnerPath, Line, parse_record
 
 
 class Part(Struct, forbid_unknown_fields=True):
@@ -27,6 +27,9 @@ class Whole(Struct, forbid_unknown_fields=True):
     parts: list[Part] = []
     by_name: dict[str, Part] = {}
     digests: dict[str, Digest] = {}
+    files: dict[InnerPath, int] = {}
+    lines: list[Line] = []
+    pair: tuple[str, InnerPath] = ("", "")
 
 
 RIGHT: dict[str, Any] = {"name": "a", "parts": [{"size": 1}], "by_name": {"x": {"size": 0.5}}}
@@ -62,6 +65,10 @@ def test_a_right_record_is_read() -> None:
             {"digests": {"a": "f" * 64, "b": "short"}},
             "digests['b'] is 'short', not a SHA-256 digest in hexadecimal",
         ),
+        ({"files": {"a/b": 1, "a/../b": 2}}, "files names 'a/../b', not a file inside the folder"),
+        ({"files": {"a\nb": 1}}, r"files names 'a\nb', not a file inside the folder"),
+        ({"lines": ["x", "a\x85b"]}, r"lines[1] is 'a\x85b', not a text without control characters"),
+        ({"pair": ["x", "/x"]}, "pair[1] is '/x', not a file inside the folder"),
     ],
 )
 def test_what_is_wrong_is_one_phrase(change: dict[str, Any], said: str) -> None:

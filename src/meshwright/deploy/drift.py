@@ -16,8 +16,7 @@ from meshwright.deploy.manifest import DeployedFederation
 from meshwright.deploy.passwords import SHORTEST_SECRET, fingerprint
 from meshwright.deploy.targets import mode_of
 from meshwright.deploy.wiring import TopicLine, folder_of
-from meshwright.files.folder_change import digest
-from meshwright.files.real_folder import RealFolder
+from meshwright.files.folder_change import CompletedFolder, digest
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def find_drift(folder: Path, deployed: DeployedFederation, secret: bytes | None 
         secret = None  # a new one: the passwords in the files are not derived from it
     texts, target = _written_texts(deployed, secret), deployed.settings.broker
     found: list[Drift] = []
-    with RealFolder(folder) as inside:
+    with CompletedFolder(folder) as inside:
         for name, known in sorted(deployed.files.items()):
             status, content = inside.status(name), inside.read(name)
             if status is None:
@@ -121,7 +120,7 @@ def drift_of_brokers(
     target = deployed.settings.broker
     links_file = target.links_file(deployed.settings)
     result = {}
-    with RealFolder(folder) as inside:
+    with CompletedFolder(folder) as inside:
         for own in sorted(files.keys() & brokers.keys()):
             broker = brokers[own]
             if links_file in files[own]:

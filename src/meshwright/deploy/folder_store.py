@@ -26,14 +26,21 @@ from meshwright.deploy.targets import federation_files, mode_of
 from meshwright.deploy.wiring import Wiring, check_folder_names, folder_of
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import holder, locked, new_folder
-from meshwright.files.folder_change import LOCK, FolderChange, change_folder, digest
+from meshwright.files.folder_change import (
+    EDITED,
+    FORMER,
+    LOCK,
+    CompletedFolder,
+    FolderChange,
+    change_folder,
+    complete,
+    digest,
+)
 from meshwright.files.header import FEDERATION, Kind, holds
 from meshwright.files.real_folder import RealFolder
 
 LOCK_FILE = "running.json"
 """Locked by the process that runs the brokers."""
-EDITED, FORMER = ".edited", ".former"
-"""Endings of files that are set aside: edited by hand before we replaced them, or queues of a gone broker."""
 
 
 def write_federation(
@@ -110,7 +117,7 @@ class FederationFolder:
         return str(self.path)
 
     def read(self) -> DeployedFederation:
-        """Return what the manifest says; an interrupted change is completed first."""
+        """Return what the manifest says once an interrupted change is complete; nothing is written."""
         return read_federation(self.path)
 
     def lock(self) -> AbstractContextManager[None]:
@@ -139,7 +146,7 @@ class FederationFolder:
             If a file, folder or link that we did not write is in the way.
         """
         known = self.read().files
-        with RealFolder(self.path) as inside:
+        with CompletedFolder(self.path) as inside:
             in_the_way = [
                 name
                 for name, text in files.items()
@@ -158,7 +165,8 @@ class FederationFolder:
     ) -> list[str]:
         """Bring files up to date, all together with the manifest, and return those that changed.
 
-        The folders of brokers that are gone stay, without our files in them; their queues are set aside.
+        The caller holds the folder's lock. A change that was interrupted is completed first. The folders of
+        brokers that are gone stay, without our files in them; their queues are set aside.
 
         Parameters
         ----------
@@ -174,6 +182,7 @@ class FederationFolder:
             Whether the files hold passwords, if that is not as described.
         """
         folder, broker_kind = self.path, described.settings.broker
+        complete(folder)
         before = self.read()
         writes: dict[str, tuple[bytes, int]] = {}
         aside: dict[str, str] = {}

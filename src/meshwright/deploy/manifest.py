@@ -17,9 +17,9 @@ from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import DEFAULT_TARGET, TARGETS
 from meshwright.deploy.wiring import Wiring, folder_of
 from meshwright.errors import FormatError, InputError
-from meshwright.files.folder_change import complete
+from meshwright.files.folder_change import CompletedFolder
 from meshwright.files.header import FEDERATION, check_header, damaged, header_text, read_header
-from meshwright.files.schema import Digest
+from meshwright.files.schema import Digest, InnerPath
 
 FIRST_WITH_FILES = 2
 """The first schema whose manifest lists the files that are ours."""
@@ -58,7 +58,7 @@ class FederationHeader(Struct, forbid_unknown_fields=True):
     secret_fingerprint: str | None
     brokers: tuple[ListedBroker, ...]
     bridges: tuple[BridgeRecord, ...]
-    files: dict[str, Digest]
+    files: dict[InnerPath, Digest]
     fragment: bool = False
     identity: str | None = None
     taken_off: tuple[FormerBridge, ...] = ()
@@ -126,7 +126,7 @@ def describe(
 
 
 def read_federation(path: str | Path) -> DeployedFederation:
-    """Read the manifest of a federation's folder; an interrupted change is completed first.
+    """Read the manifest of a federation's folder, as it is once an interrupted change is complete.
 
     Raises
     ------
@@ -136,8 +136,11 @@ def read_federation(path: str | Path) -> DeployedFederation:
         If the folder is not a federation, has a newer schema, or is damaged.
     """
     folder = Path(path)
-    complete(folder)
-    content = read_header(folder, FEDERATION)
+    text = None
+    if folder.is_dir():
+        with CompletedFolder(folder) as completed:
+            text = completed.read(FEDERATION.file)
+    content = read_header(folder, FEDERATION, text)
     if content["schema"] < FIRST_WITH_FILES:
         raise FormatError(
             f"{folder} was written by an earlier version, which did not record its files: "
@@ -170,8 +173,7 @@ def read_federation(path: str | Path) -> DeployedFederation:
         rollout = None if stated.rollout is None else stated.rollout.rollout
     except InputError as error:
         raise damaged(folder / FEDERATION.file, str(error)) from error
-    files = {_inner_path(folder, name): known for name, known in stated.files.items()}
-    return DeployedFederation(wiring, Inventory.during_change(endpoints), settings, files, rollout)
+    return DeployedFederation(wiring, Inventory.during_change(endpoints), settings, stated.files, rollout)
 
 
 def exported_addresses(folders: Iterable[str | Path]) -> dict[str, tuple[str, int]]:
@@ -184,13 +186,6 @@ def exported_addresses(folders: Iterable[str | Path]) -> dict[str, tuple[str, in
             endpoints = read_federation(folder).current_inventory.endpoints
             found |= {folder_of(name): (one.host.lower(), one.port) for name, one in endpoints.items()}
     return found
-
-
-def _inner_path(folder: Path, name: str) -> str:
-    """Return a path that the manifest lists; it must stay inside the folder."""
-    if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
-        raise damaged(folder / FEDERATION.file, f"{name!r} is not a file inside the folder")
-    return name
 
 
 def manifest_text(deployed: DeployedFederation) -> str:

@@ -153,8 +153,11 @@ def check_header(file: str | Path, content: Mapping[str, Any], of: type[Record])
         raise damaged(file, str(error)) from error
 
 
-def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
-    """Read the description of a folder; raise an error if it is not of this kind, or of a newer schema."""
+def read_header(folder: Path, kind: Kind, text: bytes | None = None) -> dict[str, Any]:
+    """Read the description of a folder; raise an error if it is not of this kind, or of a newer schema.
+
+    `text` is what the description will hold once a change that is under way is complete.
+    """
     restore(Path(os.path.realpath(folder)))
     if not folder.exists():
         raise InputError(f"no {kind.name} {folder}: nothing is there{kind.next_step}")
@@ -164,7 +167,7 @@ def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
         raise FormatError(f"{folder} is not a {kind.name}: {reason}{kind.next_step}")
     file = folder / kind.file
     try:
-        content = parse_json(file.read_text(encoding="utf-8"))
+        content = parse_json((file.read_bytes() if text is None else text).decode())
     except (ValueError, OSError) as error:
         raise damaged(file, str(error)) from error
     if not isinstance(content, dict) or content.get("format") != f"meshwright {kind.name}":

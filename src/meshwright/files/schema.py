@@ -24,8 +24,14 @@ END = r"(?![\s\S])"
 Digest: TypeAlias = Annotated[
     str, Meta(pattern=f"^[0-9a-f]{{64}}{END}", description="a SHA-256 digest in hexadecimal")
 ]
+CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+"""What no line may hold, as part of a character class: controls, further line ends, half a surrogate pair."""
 Line: TypeAlias = Annotated[
-    str, Meta(pattern=rf"^[^\x00-\x1f]*{END}", description="a text without control characters")
+    str, Meta(pattern=rf"^[^{CONTROL}]*{END}", description="a text without control characters")
+]
+_PART = rf"(?!\.\.?(?:/|{END}))[^/{CONTROL}]+"
+InnerPath: TypeAlias = Annotated[
+    str, Meta(pattern=rf"^{_PART}(?:/{_PART})*{END}", description="a file inside the folder")
 ]
 
 WORDS = {
@@ -34,7 +40,7 @@ WORDS = {
 }  # fmt: skip
 """What errors call the types of fields; all others are objects."""
 FIELD = re.compile(r"Object (missing required|contains unknown) field `(.*?)`")
-PLACE = re.compile(r" - at `(?:key` in `)?\$(.*)`$")
+PLACE = re.compile(r" - at `(?:(?P<key>key)` in `)?\$(?P<steps>.*)`$")
 STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 ANY = "..."
 """How msgspec writes the key of a mapping."""
@@ -63,19 +69,25 @@ def _explain(message: str, content: Any, of: Any, lax: bool) -> str:
     """Say in our words what is wrong with which field."""
     place = PLACE.search(message)
     name, value, kind = "", content, of
-    for field, index in STEP.findall("" if place is None else place.group(1)):
+    for field, index in STEP.findall("" if place is None else place["steps"]):
         inner = _inner(kind)
         if index == ANY and isinstance(value, dict):
             kind = get_args(inner)[1]
             key, value = next(one for one in value.items() if not _fits(one[1], kind, lax))
             name += f"[{key!r}]"
         elif index:
-            kind, value = get_args(inner)[0], value[int(index)]
+            parts = get_args(inner)
+            fixed = get_origin(inner) is tuple and parts[-1] is not Ellipsis
+            kind, value = parts[int(index) if fixed else 0], value[int(index)]
             name += f"[{index}]"
         else:
             fields = {each.encode_name: each.type for each in msgspec.structs.fields(inner)}
             kind, value = fields[field], value[field]
             name += f".{field}" if name else field
+    if place is not None and place["key"]:
+        kind = get_args(_inner(kind))[0]
+        key = next(each for each in value if not _fits(each, kind, lax))
+        return f"{name or 'it'} names {_short(key)}, not {_wanted(kind)}"
     wrong = FIELD.match(message)
     if wrong is None:
         return f"{name or 'it'} is {_short(value)}, not {_wanted(kind)}"
