@@ -50,9 +50,9 @@ OFFENCES = [
     Offence(LAYERS, "attic.py", "", "- meshwright.attic (Since this contract is marked as 'exhaustive'"),
     Offence(
         "Measures and the engine are independent",
-        "measure/adjacency.py",
+        "measure/connectivity.py",
         "import meshwright.greedy.rules",
-        "meshwright.measure.adjacency -> meshwright.greedy.rules",
+        "meshwright.measure.connectivity -> meshwright.greedy.rules",
     ),
     Offence(
         CHECKED,

@@ -1,14 +1,21 @@
-"""Arrays: ids, checked before they are cast so that none wraps around; read-only arrays; rows of bits."""
+"""Arrays: ids, checked before they are cast so that none wraps around; read-only arrays; rows of bits.
+
+Rows of subscriptions are as an `Interest` keeps them: node `v` subscribes to
+`node_topics[node_ptr[v]:node_ptr[v + 1]]`, ascending.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from meshwright.errors import InputError, first_five
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Ids: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -29,6 +36,12 @@ MOST_THREADS = 1024
 def is_whole(value: object) -> bool:
     """Return whether a value is an integer of Python or numpy; booleans are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def check_whole(name: str, value: int) -> None:
+    """Raise an InputError unless a value is a whole number of zero or more."""
+    if not is_whole(value) or value < 0:
+        raise InputError(f"{name} is {value!r}: give a whole number of 0 or more")
 
 
 def check_threads(threads: object) -> None:
@@ -159,3 +172,78 @@ def stable_order(ids: Ids, count: int) -> Ids:
     if count > 2**16:
         order = order[np.argsort((ids[order] >> 16).astype(np.uint16), kind="stable")]
     return order.astype(np.int32)
+
+
+MOST_SUBSCRIPTIONS = 2**31 - 1
+"""Slots are numbered by int32 throughout."""
+
+
+def check_size(subscriptions: int) -> None:
+    """Raise an InputError if there are more subscriptions than slots can number."""
+    if subscriptions > MOST_SUBSCRIPTIONS:
+        raise InputError(
+            f"{subscriptions} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
+            "sample the data, or split it by topic"
+        )
+
+
+def check_lengths(nodes: int, topics: int, what: str = "") -> None:
+    """Raise an InputError unless two columns of nodes and topics, or of their ids, make subscriptions."""
+    if nodes != topics:
+        raise InputError(f"{nodes} node{what}s but {topics} topic{what}s: give one topic for each node entry")
+    check_size(nodes)
+
+
+def rows_of_pairs(
+    nodes: int, topics: int, node_ids: NDArray[Any], topic_ids: NDArray[Any]
+) -> tuple[Offsets, Ids]:
+    """Return `node_ptr` and `node_topics` of pairs of ids in any order; repeated pairs count once."""
+    check_size(len(node_ids))
+    width = max(topics, 1)
+    keys = np.asarray(node_ids, dtype=np.int64) * width + np.asarray(topic_ids, dtype=np.int64)
+    if len(keys) and not (keys[1:] > keys[:-1]).all():
+        # With numpy 2.4, np.unique takes a hundred times as long on ten million keys.
+        keys = np.sort(keys)
+        keys = keys[np.concatenate(([True], keys[1:] > keys[:-1]))]
+    node_ptr = np.searchsorted(keys, np.arange(nodes + 1, dtype=np.int64) * width)
+    return settled(node_ptr), settled((keys % width).astype(np.int32))
+
+
+def rows_by_topic(topics: int, node_of_slot: Ids, node_topics: Ids) -> tuple[Offsets, Ids, Ids]:
+    """Return by topic where its row begins; the nodes of these rows; and the slot of each entry."""
+    order = stable_order(node_topics, topics)
+    sizes = np.bincount(node_topics, minlength=topics)
+    return settled(np.concatenate(([0], np.cumsum(sizes)))), settled(node_of_slot[order]), settled(order)
+
+
+def check_rows(node_names: pa.Array, topics: int, node_ptr: Offsets, node_topics: Ids) -> None:
+    """Raise an InputError unless each node has a row of topics, all known and in ascending order."""
+    nodes = len(node_names)
+    check_size(len(node_topics))
+    if len(node_ptr) != nodes + 1:
+        raise InputError(f"node_ptr has {len(node_ptr)} entries for {nodes} nodes: give {nodes + 1}")
+    if node_ptr[0] != 0 or node_ptr[-1] != len(node_topics):
+        raise InputError(
+            f"node_ptr goes from {node_ptr[0]} to {node_ptr[-1]}: "
+            f"begin with 0, and end with {len(node_topics)}, the length of node_topics"
+        )
+    falls = node_ptr[1:] < node_ptr[:-1]
+    if falls.any():
+        raise InputError(
+            f"node_ptr falls at the nodes {_first_nodes(node_names, np.flatnonzero(falls))}: "
+            "give where each node's topics begin, in the order of the nodes"
+        )
+    check_within(node_topics, topics, "topics")
+    rises = node_topics[1:] > node_topics[:-1]
+    begins = node_ptr[1:-1]
+    rises[begins[(begins > 0) & (begins < len(node_topics))] - 1] = True  # from one node to the next
+    if not rises.all():
+        owners = np.searchsorted(node_ptr, np.flatnonzero(~rises), side="right") - 1
+        raise InputError(
+            f"the topics of the nodes {_first_nodes(node_names, np.unique(owners))} are not in ascending "
+            "order, each once: sort them, or give pairs of ids in any order to Interest.from_ids"
+        )
+
+
+def _first_nodes(node_names: pa.Array, nodes: NDArray[Any]) -> str:
+    return first_five([node_names[node].as_py() for node in nodes.tolist()])

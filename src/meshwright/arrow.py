@@ -1,4 +1,4 @@
-"""Arrow columns from numpy arrays and lists, and back, without pandas.
+"""Arrow columns from numpy arrays and lists, and back, without pandas; schemas of tables.
 
 pyarrow's own conversions (`pa.array`, `pa.scalar`, `to_numpy`) import pandas if it is installed, only to look
 for its types. That takes longer than a small plan.
@@ -19,6 +19,16 @@ MOST_BYTES = 2**31 - 1
 """How many bytes one `string` array can hold."""
 DTYPES = {pa.from_numpy_dtype(np.dtype(code)): np.dtype(code) for code in "?bhilBHILefd"}
 """numpy's type of each of Arrow's types of numbers and booleans."""
+
+
+def table_schema(nullable: Sequence[str] = (), **columns: pa.DataType) -> pa.Schema:
+    """Return the schema of some columns; only those that are `nullable` may have nulls.
+
+    >>> table_schema(["parent"], parent=pa.string(), child=pa.string())
+    parent: string
+    child: string not null
+    """
+    return pa.schema([pa.field(name, kind, name in nullable) for name, kind in columns.items()])
 
 
 def from_numpy(array: NDArray[Any], *, nulls: NDArray[np.bool_] | None = None) -> pa.Array:

@@ -16,7 +16,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from meshwright.arrays import Ids, Offsets, as_ids, check_within, own, settled
+from meshwright.arrays import (
+    Ids,
+    Offsets,
+    as_ids,
+    check_lengths,
+    check_rows,
+    check_within,
+    own,
+    rows_by_topic,
+    rows_of_pairs,
+    settled,
+)
 from meshwright.arrow import as_text, from_numpy, is_text, to_pandas
 from meshwright.errors import InputError
 from meshwright.fingerprint import fingerprint, whole_fingerprint
@@ -29,17 +40,11 @@ from meshwright.names import (
     axis_names,
     check_topic_kind,
     encode_names,
+    graph_columns,
     name_column,
     position_of,
     sort_names,
     sorted_names,
-)
-from meshwright.subscription_rows import (
-    check_lengths,
-    check_rows,
-    graph_columns,
-    rows_by_topic,
-    rows_of_pairs,
 )
 
 

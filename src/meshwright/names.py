@@ -275,3 +275,28 @@ def check_topic_kind(kind: str | None) -> TopicKind | None:
         if kind == known:
             return known
     raise InputError(f"no topic kind {kind!r}: choose {' or '.join(TOPIC_KINDS)}")
+
+
+def graph_columns(graph: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Return the node and the topic of each subscription in a networkx graph, all its nodes, and all topics.
+
+    If its nodes have the attribute `bipartite`, those with 0 are nodes and those with 1 are topics. In any
+    other graph each node is a topic too, and an undirected edge stands for a subscription both ways.
+    """
+    if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+        raise InputError(f"{type(graph).__name__} is not a networkx graph: give a Graph or a DiGraph")
+    pairs = [(u, v) for u, v, *_ in graph.edges]
+    side = dict(graph.nodes(data="bipartite"))
+    if all(value is None for value in side.values()):
+        if not graph.is_directed():
+            pairs += [(v, u) for u, v in pairs if u != v]
+        return [u for u, _ in pairs], [v for _, v in pairs], list(graph.nodes), list(graph.nodes)
+    unsaid = [name for name, value in side.items() if value not in (0, 1)]
+    if unsaid:
+        raise InputError(f"nodes {first_five(unsaid)} have no bipartite = 0 or 1: set it on all")
+    pairs = [(u, v) if side[u] == 0 else (v, u) for u, v in pairs]
+    wrong = [pair for pair in pairs if side[pair[0]] == side[pair[1]]]
+    if wrong:
+        raise InputError(f"edges {first_five(wrong)} join two of one side: join nodes to topics")
+    nodes, topics = ([name for name, value in side.items() if value == own] for own in (0, 1))
+    return [node for node, _ in pairs], [topic for _, topic in pairs], nodes, topics

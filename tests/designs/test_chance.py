@@ -15,7 +15,7 @@ from meshwright import Interest, measure
 from meshwright.designs import random
 from meshwright.designs.random import randoma, randomm
 from meshwright.errors import InputError
-from meshwright.greedy import driver
+from meshwright.greedy import engine
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 from strategies import interests
@@ -53,7 +53,7 @@ def test_pauses_change_no_link(interest: Interest, limit: int, seed: int) -> Non
     """The driver may pause the kernel and enlarge its columns after every link: the links stay the same."""
     whole = randomm(interest, max_degree=limit, seed=seed), randoma(interest, max_edges=9, seed=seed)
     with pytest.MonkeyPatch.context() as patch, restless_engine():
-        patch.setattr(driver, "ROOM", 1)
+        patch.setattr(engine, "ROOM", 1)
         paused = randomm(interest, max_degree=limit, seed=seed), randoma(interest, max_edges=9, seed=seed)
     assert [triples(overlay) for overlay in paused] == [triples(overlay) for overlay in whole]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from meshwright import Interest
-from meshwright.greedy import driver
-from meshwright.greedy.driver import LINKING, NO_LIMIT, Driver, limit_of
+from meshwright.greedy import engine
+from meshwright.greedy.engine import LINKING, NO_LIMIT, Driver, limit_of
 from meshwright.greedy.kernels.state import (
     BROKEN,
     EDGES,
@@ -59,7 +59,7 @@ def added(run: Driver) -> list[list[int]]:
 
 def test_columns_grow_and_keep_their_links(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     """A picker that finds its columns full gets larger ones with the same links."""
-    monkeypatch.setattr(driver, "ROOM", 1)
+    monkeypatch.setattr(engine, "ROOM", 1)
     run, goals = Driver(state), list[Goal]()
     run.run(star(state, goals))
     assert added(run) == [[0] * 4, [1, 2, 3, 4], [1] * 4]
@@ -68,7 +68,7 @@ def test_columns_grow_and_keep_their_links(state: State, monkeypatch: pytest.Mon
 
 def test_each_stride_is_reported(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each stride progress gets the links and the support; each goal allows one stride of work."""
-    monkeypatch.setattr(driver, "STRIDE", 5)
+    monkeypatch.setattr(engine, "STRIDE", 5)
     reports: list[tuple[int, float, str]] = []
     strides: list[int] = []
     run, goals = Driver(state, progress=lambda *report: reports.append(report)), list[Goal]()

@@ -15,8 +15,7 @@ from meshwright import Interest
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.designs.design import design
 from meshwright.errors import InputError
-from meshwright.greedy import driver, rules, weighted
-from meshwright.greedy import grow as engine
+from meshwright.greedy import engine, rules, weighted
 from meshwright.greedy.rules import Rule
 from meshwright.greedy.weighted import grow
 from meshwright.verify import verify_overlay
@@ -62,7 +61,7 @@ def test_equal_costs_give_the_engines_links(
     at_one_place = LinkCosts.from_coordinates(interest, interest.node_names, here, here)
     rng = np.random.default_rng(seed)
     budget = int(rng.integers(7)) if rng.random() < 0.4 else None
-    expected = triples(engine(interest, rule, max_degree=budget))
+    expected = triples(engine.grow(interest, rule, max_degree=budget))
     for same in (costs, at_one_place):
         assert triples(grow(interest, rule, same, max_degree=budget, window=window)) == expected
 
@@ -74,7 +73,7 @@ def test_any_k_gives_the_engines_links(interest: Interest, a: int, b: int, towar
     ratio = max(a, b) / min(a, b)
     rule = rules.low(max(1.0, math.nextafter(ratio, towards) if towards else ratio))
     costs, _ = table(interest, dict.fromkeys(combinations(range(interest.num_nodes), 2), 0.7))
-    assert triples(grow(interest, rule, costs)) == triples(engine(interest, rule))
+    assert triples(grow(interest, rule, costs)) == triples(engine.grow(interest, rule))
 
 
 @pytest.mark.parametrize("unit", [0.7, 1.0, 3.0])
@@ -90,7 +89,7 @@ def test_a_sparing_link_is_taken_if_good_enough(k: float, sparing: bool, unit: f
 
 def test_many_edges(monkeypatch: pytest.MonkeyPatch) -> None:
     """The result columns grow: a star is complete and in order."""
-    monkeypatch.setattr(driver, "ROOM", 2)
+    monkeypatch.setattr(engine, "ROOM", 2)
     interest = Interest.from_dict({v: {"x"} for v in range(40)})
     here = np.zeros(40)
     costs = LinkCosts.from_coordinates(interest, interest.node_names, here, here)
@@ -104,7 +103,7 @@ def test_equal_costs_at_size(workload: str, rule: Rule) -> None:
     interest = WORKLOADS[workload](600 if COMPILED else 40, 50, size=6, seed=2)
     nowhere = np.zeros(interest.num_nodes)
     costs = LinkCosts.from_coordinates(interest, interest.node_names, nowhere, nowhere)
-    assert triples(grow(interest, rule, costs)) == triples(engine(interest, rule))
+    assert triples(grow(interest, rule, costs)) == triples(engine.grow(interest, rule))
 
 
 @every_rule
@@ -168,7 +167,7 @@ def test_places_are_linked_at_a_fraction_of_the_cost() -> None:
     interest = zipf(nodes, 40, size=6, seed=1)
     costs = planar(interest, 1)
     for rule in (rules.gm, rules.low(3)):
-        near, plain = grow(interest, rule, costs), engine(interest, rule)
+        near, plain = grow(interest, rule, costs), engine.grow(interest, rule)
         assert verify_overlay(near).connected
         assert total_cost(near, costs) < total_cost(plain, costs) * fraction
         assert len(near) >= len(plain) * 0.95
@@ -207,7 +206,7 @@ def test_costs_of_another_interest() -> None:
     with pytest.raises(InputError, match="another interest"):
         grow(other, rules.gm, planar(interest, 1))
     with pytest.raises(InputError, match="another interest"):
-        total_cost(engine(other, rules.gm), planar(interest, 1))
+        total_cost(engine.grow(other, rules.gm), planar(interest, 1))
 
 
 @pytest.mark.parametrize("rule", [rules.gm, rules.low(3)], ids=lambda rule: rule.name)
@@ -216,7 +215,7 @@ def test_progress_only_grows(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> Non
     interest = zipf(400 if COMPILED else 40, 30, size=5, seed=1)
     costs = planar(interest, 2)
     expected = triples(grow(interest, rule, costs))
-    monkeypatch.setattr(driver, "STRIDE", 120_000 if COMPILED else 6_000)
+    monkeypatch.setattr(engine, "STRIDE", 120_000 if COMPILED else 6_000)
     reports: list[tuple[int, float, str]] = []
     assert triples(grow(interest, rule, costs, progress=lambda *report: reports.append(report))) == expected
     assert len(reports) > 5
@@ -228,7 +227,7 @@ def test_progress_only_grows(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_an_exception_in_the_callback_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception from the callback, such as Ctrl-C, ends the run at once."""
-    monkeypatch.setattr(driver, "STRIDE", 1)
+    monkeypatch.setattr(engine, "STRIDE", 1)
     interest = zipf(30, 10, size=3, seed=1)
     reports: list[int] = []
 

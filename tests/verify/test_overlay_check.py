@@ -46,7 +46,7 @@ def test_wrong_contributions_are_those_that_differ(overlay: Overlay) -> None:
 def test_no_measure_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figures of a plan come from the measures, so verification must not: it works without them."""
     for name in ("components", "support", "degrees", "contributions"):
-        for module in (measure, measure.connectivity, measure.adjacency):
+        for module in (measure, measure.connectivity):
             monkeypatch.setattr(module, name, None, raising=False)
     assert verify_overlay(PATH).connected
 

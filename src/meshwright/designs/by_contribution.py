@@ -23,8 +23,7 @@ from meshwright.arrays import Ids
 from meshwright.costs.link_costs import LinkCosts
 from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules
-from meshwright.greedy.driver import check_budgets, limit_of
-from meshwright.greedy.engine import Start
+from meshwright.greedy.engine import Start, check_budgets, limit_of
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from meshwright import bounds
-from meshwright.arrays import check_threads
+from meshwright.arrays import check_threads, check_whole
 from meshwright.bounds import NodePrices, Prices
 from meshwright.bounds.degree_limits import require_proofs
 from meshwright.costs.link_costs import LinkCosts
 from meshwright.designs import proofs
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.designs.registry import Design, check_parameters, find
-from meshwright.designs.topic_sets import check_whole
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
@@ -67,7 +66,8 @@ def design(
     taken = {name: value for name, value in given.items() if name != "ratio"}
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}
-    prices, lowest = require_proofs(interest, prices, lowest)
+    if prices is not None or lowest is not None:
+        prices, lowest = require_proofs(interest, prices, lowest)
     timing = proofs.Timing(algorithm, given) if certify else None
     if timing is not None:
         if prices is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from meshwright import bounds, measure
+from meshwright.arrays import check_whole
 from meshwright.bounds import NodePrices, Prices
 from meshwright.bounds.degree_limits import require_proofs
 from meshwright.designs import best
@@ -14,7 +15,6 @@ from meshwright.designs.best import priced
 from meshwright.designs.budget import Budget
 from meshwright.designs.plan import Plan
 from meshwright.designs.proofs import Timing, lowest_of, prove_degrees
-from meshwright.designs.topic_sets import check_whole
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds

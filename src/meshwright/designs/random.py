@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meshwright.arrays import Ids, frozen
+from meshwright.arrays import Ids, check_whole, frozen
 from meshwright.designs.kernels.random_links import (
     ArbitraryLinks,
     OpenPairs,
@@ -13,9 +13,9 @@ from meshwright.designs.kernels.random_links import (
     draw_links,
     run,
 )
-from meshwright.designs.topic_sets import check_whole, slots_of, streams
+from meshwright.designs.topic_sets import slots_of, streams
 from meshwright.greedy import layout
-from meshwright.greedy.driver import NO_LIMIT, Driver, limit_of
+from meshwright.greedy.engine import NO_LIMIT, Driver, limit_of
 from meshwright.greedy.rules import check_flag
 from meshwright.interest import Interest
 from meshwright.measure import contributions

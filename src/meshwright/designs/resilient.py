@@ -25,7 +25,7 @@ from meshwright.designs.topic_sets import slots_of
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, layout
 from meshwright.greedy.candidates import everything
-from meshwright.greedy.driver import NO_LIMIT, Driver
+from meshwright.greedy.engine import NO_LIMIT, Driver
 from meshwright.greedy.kernels.state import Goal, Links
 from meshwright.interest import Interest
 from meshwright.measure import contributions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from meshwright.arrays import BLOCK, bit_rows
+from meshwright.arrays import BLOCK, bit_rows, check_whole
 from meshwright.designs.kernels.coverage import Picking, Scratch, take_turns
-from meshwright.designs.topic_sets import bit_set, check_whole, lay_out_topics, most_topics, streams
-from meshwright.greedy.driver import limit_of
+from meshwright.designs.topic_sets import bit_set, lay_out_topics, most_topics, streams
+from meshwright.greedy.engine import limit_of
 from meshwright.interest import Interest
 from meshwright.jit.simd import EIGHT
 from meshwright.measure import contributions

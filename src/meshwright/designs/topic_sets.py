@@ -6,18 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import Bits, Ids, bit_rows, is_whole
-from meshwright.errors import InputError
+from meshwright.arrays import Bits, Ids, bit_rows, check_whole
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.topic_rows import TopicRows
-
-
-def check_whole(name: str, value: int) -> None:
-    """Raise an InputError unless a value is a whole number of zero or more."""
-    if not is_whole(value) or value < 0:
-        raise InputError(f"{name} is {value!r}: give a whole number of 0 or more")
 
 
 WORD = 64

@@ -31,16 +31,6 @@ class Candidates:
     excluded: Ids | None = None
     """All pairs except these, in the same form."""
 
-    def checked(self, num_nodes: int) -> Candidates:
-        """Return these candidates; raise if they name unknown nodes."""
-        for ids in (self.nodes, self.pairs, self.excluded):
-            if ids is not None and ids.size and (ids.min() < 0 or ids.max() >= num_nodes):
-                unknown = np.unique(ids[(ids < 0) | (ids >= num_nodes)])
-                raise InputError(
-                    f"candidates name nodes {first_five(unknown.tolist())}; ids are 0 to {num_nodes - 1}"
-                )
-        return self
-
 
 everything = Candidates()
 """All pairs of nodes."""

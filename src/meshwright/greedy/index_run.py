@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 
 from meshwright.arrays import Bits, Ids, Offsets
-from meshwright.greedy.driver import Driver
+from meshwright.greedy.engine import Driver
 from meshwright.greedy.kernels.index import count_outside
 from meshwright.greedy.kernels.listed_pairs import BLOCK, Bounds, find, keep, take, take_singles
 from meshwright.greedy.kernels.state import EDGES, Goal, Links, State

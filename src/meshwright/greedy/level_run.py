@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import Ids
 from meshwright.greedy import layout
-from meshwright.greedy.driver import Driver, limit_of
+from meshwright.greedy.engine import Driver, limit_of
 from meshwright.greedy.kernels.components import fill_bits, link_start
 from meshwright.greedy.kernels.pair_counts import count_pairs
 from meshwright.greedy.kernels.state import EXHAUSTED, LEVEL, TOP_DEGREE, Goal, Links, Scratch, State, Sweep

@@ -9,7 +9,7 @@ from meshwright.costs.cost_tables import PairTable, Places
 from meshwright.costs.link_costs import LinkCosts
 from meshwright.errors import InputError
 from meshwright.greedy import layout
-from meshwright.greedy.driver import Driver, check_budgets, limit_of
+from meshwright.greedy.engine import Driver, check_budgets, limit_of
 from meshwright.greedy.kernels.by_value import PricedPairs, begin_by_price, run_by_cost, run_by_price
 from meshwright.greedy.kernels.weighted_rows import SIZE, Costs, RowCounts, ValueRows
 from meshwright.greedy.rules import Rule

@@ -7,13 +7,14 @@ They take an overlay or a plan.
 2
 """
 
-from meshwright.measure.adjacency import Degrees, degrees
 from meshwright.measure.connectivity import (
     Components,
+    Degrees,
     Merges,
     WeakTopics,
     components,
     contributions,
+    degrees,
     merges,
     redundant_edges,
     support,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import is_whole
 from meshwright.errors import InputError
-from meshwright.measure.adjacency import Degrees, adjacency, degrees
+from meshwright.measure.connectivity import Degrees, adjacency, degrees
 from meshwright.overlay import Overlay
 
 STEPS = 4_000_000_000

@@ -11,7 +11,7 @@ import numpy as np
 from meshwright.arrays import as_ids, check_within, frozen
 from meshwright.errors import InputError, first_five
 from meshwright.measure import components
-from meshwright.measure.adjacency import adjacency
+from meshwright.measure.connectivity import adjacency
 from meshwright.overlay import Overlay
 from meshwright.routes.trees import Trees
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from meshwright.arrays import Ids, Offsets
     from meshwright.filters.filter_plan import PlannedFilters
-    from meshwright.measure.adjacency import Adjacency
+    from meshwright.measure.connectivity import Adjacency
 
 
 def attach(trees: Trees, links: Adjacency, publishers: Iterable[tuple[int, int]]) -> Trees:

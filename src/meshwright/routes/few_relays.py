@@ -16,7 +16,7 @@ import numpy as np
 
 from meshwright.filters.filter_plan import PlannedFilters
 from meshwright.filters.mqtt import example, matches
-from meshwright.measure.adjacency import adjacency
+from meshwright.measure.connectivity import adjacency
 from meshwright.routes.trees import Trees
 
 MOST_NAMES = 256

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, inner
-from meshwright.measure.adjacency import Adjacency
+from meshwright.measure.connectivity import Adjacency
 
 Flags: TypeAlias = NDArray[np.bool_]
 Counts: TypeAlias = NDArray[np.int64]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import Ids, Offsets
 from meshwright.jit.compiler import compiled, helper, inner
-from meshwright.measure.adjacency import Adjacency
+from meshwright.measure.connectivity import Adjacency
 from meshwright.measure.connectivity_kernels import induce, root
 from meshwright.measure.routing_kernels import room_for_search, steiner
 from meshwright.routes.paths import find_middle, search

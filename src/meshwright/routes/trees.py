@@ -17,7 +17,7 @@ from meshwright.arrays import Ids, Offsets, frozen
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError
 from meshwright.formatting import counted, shown
-from meshwright.measure.adjacency import adjacency
+from meshwright.measure.connectivity import adjacency
 from meshwright.overlay import Overlay
 
 

@@ -17,7 +17,7 @@ from meshwright.dynamic.mutable_overlay import (
     fill_bits,
     list_links,
 )
-from meshwright.greedy.driver import limit_of
+from meshwright.greedy.engine import limit_of
 from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay

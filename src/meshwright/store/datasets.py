@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from meshwright.arrays import MOST_SUBSCRIPTIONS
 from meshwright.arrow import join_text, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, holds, read_record, write_header
@@ -22,7 +23,6 @@ from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.names import TopicKind, guess_topic_kind
 from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS, manifest, new_dataset, new_part
 from meshwright.store.tables import first_line, read_parts
-from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 
 class DatasetCounts(Struct):

@@ -59,7 +59,8 @@ class Columns:
     """Whether the first line of a CSV file names its columns; otherwise node comes first, then topic."""
 
     def __post_init__(self) -> None:
-        check_delimiter(self.delimiter)
+        if self.delimiter is not None:
+            check_delimiter(self.delimiter)
 
     @property
     def options(self) -> list[str]:

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import from_numpy, to_numpy
-from meshwright.store.tables import table_schema, write_table
+from meshwright.arrow import from_numpy, table_schema, to_numpy
+from meshwright.store.tables import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrays import MOST_SUBSCRIPTIONS
 from meshwright.arrow import fill_null, from_strings, is_text, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import parse_json
 from meshwright.files.limits import expand_gzip
 from meshwright.formatting import counted
 from meshwright.store.tables import first_line
-from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
 """The operations of events, in lower case, and whether each is an unsubscribe."""

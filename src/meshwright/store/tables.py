@@ -23,16 +23,6 @@ ROWS_AT_ONCE = 1 << 20
 """Rows per row group of a Parquet file; fixed, so that the bytes do not depend on how rows arrive."""
 
 
-def table_schema(nullable: Sequence[str] = (), **columns: pa.DataType) -> pa.Schema:
-    """Return the schema of some columns; only those that are `nullable` may have nulls.
-
-    >>> table_schema(["parent"], parent=pa.string(), child=pa.string())
-    parent: string
-    child: string not null
-    """
-    return pa.schema([pa.field(name, kind, name in nullable) for name, kind in columns.items()])
-
-
 def write_table(table: pa.Table, file: Path) -> None:
     """Write one Parquet file, and make its folder; the same table gives the same bytes."""
     import pyarrow.parquet as pq

@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from meshwright.arrow import to_numpy
+from meshwright.arrow import table_schema, to_numpy
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, check_header, damaged, read_header, write_header
 from meshwright.files.schema import Count, Figure
 from meshwright.store.dataset_parts import QUARANTINE, part_name
-from meshwright.store.tables import read_parts, read_table, table_schema, write_table
+from meshwright.store.tables import read_parts, read_table, write_table
 
 FIGURES = {"messages": pa.int64(), "bytes": pa.int64(), "rate": pa.float64(), "byte_rate": pa.float64()}
 RATES = table_schema(publisher=pa.string(), channel=pa.string(), **FIGURES)

@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import fill_null, from_numpy, from_strings, to_numpy
+from meshwright.arrow import fill_null, from_numpy, from_strings, table_schema, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder, one_writer
 from meshwright.files.header import PLAN, damaged, write_header
 from meshwright.store.plans import StoredPlan, read_plan
-from meshwright.store.tables import read_table, table_schema, write_table
+from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import Ids, frozen
 from meshwright.interest import Interest, unchecked_from_ids, unchecked_interest
-from meshwright.measure.adjacency import Degrees
-from meshwright.measure.connectivity import Components, WeakTopics, weak_topics
+from meshwright.measure.connectivity import Components, Degrees, WeakTopics, weak_topics
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
 

@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from meshwright.arrays import is_whole, settled
+from meshwright.arrays import MOST_SUBSCRIPTIONS, is_whole, settled
 from meshwright.arrow import MOST_BYTES
 from meshwright.errors import InputError, first_five
 from meshwright.interest import Interest, unchecked_interest
-from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 from meshwright.workloads.distributions import (
     Sizes,
     below,

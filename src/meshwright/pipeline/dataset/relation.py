@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from meshwright.arrays import MOST_SUBSCRIPTIONS
 from meshwright.errors import InputError
 from meshwright.pipeline.dataflow import Batches, Flow, cell_array, each_row, make_batch, rows_by
 from meshwright.pipeline.dataset.blocks import STAMPS, join_stamps
@@ -29,7 +30,6 @@ from meshwright.pipeline.dataset.name_ranks import (
     joined_names,
     slice_names,
 )
-from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 ROWS_IN_A_PART = 1 << 20
 """One task sorts about this many rows."""

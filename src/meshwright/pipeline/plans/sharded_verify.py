@@ -21,8 +21,7 @@ from meshwright.arrays import Ids
 from meshwright.costs.link_costs import LinkCosts
 from meshwright.errors import first_five
 from meshwright.files.header import damaged
-from meshwright.measure.adjacency import Degrees
-from meshwright.measure.connectivity import Components, WeakTopics
+from meshwright.measure.connectivity import Components, Degrees, WeakTopics
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataflow import Batches, cell_array, make_batch, rows_by
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, subscriptions
