@@ -12,9 +12,8 @@ from benchmarks.competitors import content_numpy
 from benchmarks.page import FLOOR, Page, figure, megabytes
 from benchmarks.resources import cpu_seconds, peak_memory
 from meshwright.content import Workload, assign, cost, synthetic
-from meshwright.content.assignment.baselines import clustering, packing
-from meshwright.content.assignment.descent import descent
-from meshwright.content.assignment.steiner_mixing import steiner, steiner_literal
+from meshwright.content.descent import descent
+from meshwright.content.sequential import clustering, packing, steiner, steiner_literal
 
 ALGORITHMS = ("packing", "clustering", "steiner", "steiner-literal", "descent")
 POPULATIONS = (1, 2, 5, 10)

@@ -25,7 +25,7 @@ from meshwright.report import (
 )
 from meshwright.report.charts import ccdf_chart, federation_picture
 from meshwright.report.content import content_chart, content_map, migration_chart
-from meshwright.report.positions import layout
+from meshwright.report.graph_data import layout
 from meshwright.report.sheet import COLOURS, save, sheet
 
 FOLDER = Path(__file__).parent / "pictures"

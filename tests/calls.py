@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 import naive
-from meshwright.greedy import Tuning, candidates, engine, grow, row_threads, rules
+from meshwright.greedy import Tuning, candidates, engine, grow, level_run, rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
@@ -61,7 +61,7 @@ def restless_engine(stride: int = 1, wave_rows: int = 1) -> Iterator[None]:
     """Let the engine pause, and rebuild rows on its threads, long before that would be worth it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "STRIDE", stride)
-        patch.setattr(row_threads, "WAVE_ROWS", wave_rows)
+        patch.setattr(level_run, "WAVE_ROWS", wave_rows)
         yield
 
 

@@ -50,9 +50,9 @@ OFFENCES = [
     Offence(LAYERS, "attic.py", "", "- meshwright.attic (Since this contract is marked as 'exhaustive'"),
     Offence(
         "Measures and the engine are independent",
-        "measure/connectivity.py",
+        "measure/routing_cost.py",
         "import meshwright.greedy.rules",
-        "meshwright.measure.connectivity -> meshwright.greedy.rules",
+        "meshwright.measure.routing_cost -> meshwright.greedy.rules",
     ),
     Offence(
         CHECKED,
@@ -72,7 +72,7 @@ OFFENCES = [
         "def lazy() -> None:\n    import meshwright.search",
         "meshwright.costs.cost_tables -> meshwright.search",
     ),
-    Offence(CONTENT, "content/model/space.py", "import meshwright.interest", "space -> meshwright.interest"),
+    Offence(CONTENT, "content/space.py", "import meshwright.interest", "space -> meshwright.interest"),
     Offence(TOPICS, "routes/trees.py", "import meshwright.content", "routes.trees -> meshwright.content"),
     Offence(
         COMMANDS, "cli/output.py", "import meshwright.store.trees", "cli.output -> meshwright.store.trees"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.advice import Advice, Wishes
-    from meshwright.designs.comparison import Comparison
+    from meshwright.designs.design import Comparison
     from meshwright.designs.plan import Plan
     from meshwright.designs.proofs import certify
     from meshwright.errors import MeshwrightError
@@ -118,7 +118,7 @@ __all__ = [
 
 _ROOMS = {
     "Advice": "designs.advice",
-    "Comparison": "designs.comparison",
+    "Comparison": "designs.design",
     "Interest": "interest",
     "LinkCosts": "costs.link_costs",
     "LiveOverlay": "churn",

@@ -9,8 +9,7 @@ import pytest
 from benchmarks.competitors import content_numpy
 
 from meshwright.content import cost, synthetic
-from meshwright.content.assignment.baselines import clustering, packing
-from meshwright.content.assignment.steiner_mixing import steiner
+from meshwright.content.sequential import clustering, packing, steiner
 
 
 @pytest.mark.parametrize("model", ["uniform", "plane"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from meshwright.content.model.synthetic import synthetic
+from meshwright.content.synthetic import synthetic
 from meshwright.jit.compiler import config
 from meshwright.store.content.workloads import write_workload
 from meshwright.workloads import zipf

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from meshwright.content import ALGORITHMS, assign
-from meshwright.content.assignment.cost import cost
+from meshwright.content.cost import cost
 from meshwright.store.content.content_plans import read_content_plan
 from meshwright.store.content.workloads import read_workload
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic

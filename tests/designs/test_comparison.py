@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import meshwright as mw
-from meshwright.designs.comparison import compare
+from meshwright.designs.design import compare
 from meshwright.designs.proofs import prove_degrees
 
 HELD = {"a": {"x", "y"}, "b": {"x", "z"}, "c": {"y", "z"}, "d": {"x", "y", "z"}}

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from calls import COMPILED, RULES, Triple, crowds, examples, restless_engine, triples, tunings
 from meshwright import Interest
-from meshwright.greedy import Tuning, grow, level_run, row_threads, rules
+from meshwright.greedy import Tuning, grow, level_run, rules
 from meshwright.greedy.kernels import sweep
 from meshwright.greedy.kernels.state import HOLDING
-from meshwright.greedy.row_threads import RowThreads
+from meshwright.greedy.level_run import RowThreads
 from meshwright.greedy.rules import Rule
 from meshwright.workloads import unif, zipf
 
@@ -60,7 +60,7 @@ def test_threads_change_nothing_where_they_help(rule: Rule, monkeypatch: pytest.
         compiled(state, swept, whole, scratch, hand, level)
 
     compiled = sweep.prepare_rows
-    monkeypatch.setattr(row_threads, "prepare_rows", prepare_rows)
+    monkeypatch.setattr(level_run, "prepare_rows", prepare_rows)
     interest = zipf(3000, 200, size=10, seed=1)
     alone = grow(interest, rule)
     assert prepared == []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from meshwright.content.assignment.cost import cost
+from meshwright.content.cost import cost
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.readers.formats import Publications

@@ -11,7 +11,7 @@ import pytest
 from rich.text import Text
 
 from meshwright.content import ContentPlan, Places, Workload, assign, synthetic
-from meshwright.content.assignment.cost import link_traffic
+from meshwright.content.cost import link_traffic
 from meshwright.content.migration import Crash, Terms, migrate
 from meshwright.formatting import amount, percentage
 from meshwright.report import content

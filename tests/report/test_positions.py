@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from meshwright import Overlay
-from meshwright.report import positions as layouts
-from meshwright.report.positions import layout
+from meshwright.report import graph_data as layouts
+from meshwright.report.graph_data import layout
 from strategies import overlays
 
 

@@ -13,7 +13,7 @@ import pytest
 import meshwright as mw
 from calls import overlay_of
 from meshwright.content import ContentPlan, Workload, assign, synthetic
-from meshwright.content.assignment.cost import cost, link_traffic
+from meshwright.content.cost import cost, link_traffic
 from meshwright.designs.plan import Plan
 from meshwright.report import replays
 from meshwright.report.charts import MOST_NAMES, ccdf_chart, federation_picture, trade_off

@@ -13,7 +13,7 @@ from meshwright.filters.mqtt import example
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.routes import Trees, route
-from meshwright.routes.few_relays import GroupTree, prefer_few_relays, relayed_deliveries, wanted_sets
+from meshwright.routes.choose import GroupTree, prefer_few_relays, relayed_deliveries, wanted_sets
 from naive_filters import filters
 from routed_plans import grouped_trees
 

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from meshwright.workloads import write_raw_events, zipf
-from meshwright.workloads.raw_events import BEGIN, BROKEN, DAY
+from meshwright.workloads.synthetic import BEGIN, BROKEN, DAY
 
 
 def test_a_day_of_events(tmp_path: Path) -> None:

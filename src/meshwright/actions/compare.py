@@ -14,7 +14,7 @@ from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.designs.comparison import Comparison
+    from meshwright.designs.design import Comparison
     from meshwright.designs.plan import Parameter
     from meshwright.progress import Progress
 
@@ -49,14 +49,14 @@ def compare(
     InputError
         If there is no such algorithm, none takes a parameter, or the interest is invalid.
     """
-    from meshwright.designs import comparison
+    from meshwright.designs import design
 
     source = group_topics(interest)
-    made = comparison.compare(
+    made = design.compare(
         source.interest, algorithms, certify=certify, seed=seed, threads=threads,
         costs=source.rebase(costs), progress=progress, **parameters,
     )  # fmt: skip
-    return comparison.Comparison(tuple(source.planned(plan) for plan in made))
+    return design.Comparison(tuple(source.planned(plan) for plan in made))
 
 
 def split_names(text: str, option: str, example: str) -> list[str]:

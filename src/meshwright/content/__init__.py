@@ -1,19 +1,19 @@
 """Users on brokers at least cost: the content-based half of Meshwright.
 
-It holds three ideas: `model` (who publishes and wants what, and what links cost), `assignment` (which user
-goes to which broker) and `migration` (brokers that improve an assignment by themselves, by messages).
+`workload` says who publishes and wants what, and what links cost; `algorithms` decide which user goes to
+which broker; in `migration`, brokers improve an assignment by themselves, by messages.
 
 >>> import meshwright as mw
 >>> mw.content.synthetic(users=20, brokers=3, seed=1)
 Workload(20 users, 3 brokers, 100 channels)
 """
 
-from meshwright.content.assignment.algorithms import ALGORITHMS, ContentPlan, assign
-from meshwright.content.assignment.cost import Cost, cost
-from meshwright.content.assignment.incremental_cost import RunningCost
-from meshwright.content.model.parts import Places
-from meshwright.content.model.synthetic import synthetic
-from meshwright.content.model.workload import Workload
+from meshwright.content.algorithms import ALGORITHMS, ContentPlan, assign
+from meshwright.content.cost import Cost, cost
+from meshwright.content.incremental_cost import RunningCost
+from meshwright.content.parts import Places
+from meshwright.content.synthetic import synthetic
+from meshwright.content.workload import Workload
 
 __all__ = [
     "ALGORITHMS",

@@ -114,7 +114,7 @@ def _joined(links: Overlay, u: Ids, v: Ids, contribution: Ids) -> Overlay:
 
 def _useless_links(links: Overlay, limit: int, most: int) -> tuple[Ids, Ids]:
     """Return links that connect nothing and raise degrees to the limit, at most `most` of them."""
-    from meshwright.designs.kernels.filler_links import FillState, fill_degrees
+    from meshwright.designs.kernels.random_links import FillState, fill_degrees
 
     nodes, degree = links.interest.num_nodes, _degrees(links)
     room = min(most, int((limit - degree).sum(dtype=np.int64)) // 2)

@@ -13,8 +13,8 @@ import numpy as np
 from meshwright.arrays import Ids, frozen
 from meshwright.designs.by_contribution import gm
 from meshwright.designs.kernels.block_growth import CountedRow, Weights, begin, run
-from meshwright.designs.kernels.block_trees import Blocks
-from meshwright.designs.kernels.spare_links import (
+from meshwright.designs.kernels.blocks import (
+    Blocks,
     Product,
     Search,
     count_neighbours,

@@ -162,7 +162,7 @@ def count_shared_topics(interest: Interest) -> Floats:
     Nodes are drawn until enough subscribers of their topics were counted. What they share with all others is
     scaled up, so topics may be chosen together: in groups of nodes with the same topics, say.
     """
-    from meshwright.greedy.kernels.pair_counts import count_shared
+    from meshwright.greedy.kernels.row_windows import count_shared
 
     nodes, node_ptr, topic_ptr = interest.num_nodes, interest.node_ptr, interest.topic_ptr
     drawn = np.random.default_rng(0).choice(nodes, min(nodes, MOST_DRAWN), replace=False).astype(np.int32)

@@ -1,4 +1,4 @@
-"""How connected each topic is: components, support, contributions, and what one failure breaks.
+"""The links of each node, and how connected each topic is: components, support, and what one failure breaks.
 
 Components come from scipy's `connected_components`, contributions from a union-find, robustness from Tarjan's
 search: none of them shares code with the engine that grows overlays.

@@ -15,8 +15,8 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from meshwright.content.assignment.algorithms import find
-from meshwright.content.assignment.cost import cost, link_traffic
+from meshwright.content.algorithms import find
+from meshwright.content.cost import cost, link_traffic
 from meshwright.formatting import amount, duration, excess, percentage
 from meshwright.formatting import escape_html as escape
 from meshwright.report.page import html_page, page_table, visible

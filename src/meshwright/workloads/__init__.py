@@ -18,8 +18,7 @@ from meshwright.workloads.hard_cases import (
     single_node_copies,
     single_node_cover,
 )
-from meshwright.workloads.raw_events import write_raw_events
-from meshwright.workloads.synthetic import WORKLOADS, expo, social, synthetic, unif, zipf
+from meshwright.workloads.synthetic import WORKLOADS, expo, social, synthetic, unif, write_raw_events, zipf
 
 __all__ = [
     "WORKLOADS",

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from calls import COMPILED, examples, seeds
 from meshwright.content import Workload, cost, synthetic
-from meshwright.content.assignment.baselines import random
-from meshwright.content.assignment.incremental_cost import RunningCost
+from meshwright.content.incremental_cost import RunningCost
 from meshwright.content.migration import Crash, CrashAt, Migration, Terms, migrate
 from meshwright.content.migration.broker_state import MIN_SAVING
+from meshwright.content.sequential import random
 from meshwright.errors import InputError
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from meshwright.content import Workload, synthetic
-from meshwright.content.assignment.baselines import random
 from meshwright.content.migration import Crash, Migration, Terms, migrate, mqtt_transport
+from meshwright.content.sequential import random
 
 
 class MqttError(Exception):

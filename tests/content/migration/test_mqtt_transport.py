@@ -10,9 +10,9 @@ import pytest
 
 from brokers import PROGRAM
 from meshwright.content import synthetic
-from meshwright.content.assignment.baselines import random
 from meshwright.content.migration import Crash, Terms, migrate
 from meshwright.content.migration.mqtt_transport import is_closed_socket
+from meshwright.content.sequential import random
 from meshwright.errors import InputError, MissingDependencyError
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from meshwright.content import cost, synthetic
-from meshwright.content.assignment.baselines import random
 from meshwright.content.migration import Crash, CrashAt, Terms, migrate
+from meshwright.content.sequential import random
 from meshwright.errors import InputError
 
 

@@ -45,7 +45,7 @@ class Assigned:
     @property
     def proven(self) -> bool:
         """Whether the assignment is proven to cost least."""
-        from meshwright.content.assignment.exact import TOLERANCE
+        from meshwright.content.exact import TOLERANCE
 
         return self.plan.gap is not None and self.plan.gap <= TOLERANCE
 
@@ -110,7 +110,7 @@ def compare_assignments(
     For each parameter, one of the algorithms must take it.
     """
     from meshwright.content import assign
-    from meshwright.content.assignment.algorithms import find
+    from meshwright.content.algorithms import find
     from meshwright.report.content import content_chart
     from meshwright.report.sheet import check_chart
 

@@ -12,7 +12,7 @@ from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
     from meshwright.content import Workload
-    from meshwright.content.model.densities import Approximation
+    from meshwright.content.densities import Approximation
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def make_users(
 
 def _draw(drawn: Drawn, channels: int | None, seed: int) -> tuple[Workload, Approximation | None]:
     from meshwright.content import synthetic
-    from meshwright.content.model.synthetic import synthetic_approximation
+    from meshwright.content.synthetic import synthetic_approximation
 
     given = {name: value for name, value in asdict(drawn).items() if value is not None}
     if "users" not in given:

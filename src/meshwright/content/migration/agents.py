@@ -12,11 +12,16 @@ from typing import Any
 
 from meshwright.arrays import Floats
 from meshwright.content.migration import messages
-from meshwright.content.migration.broker_state import BrokerState, LocalUser, TokenObserver, workload_of
+from meshwright.content.migration.broker_state import (
+    BrokerState,
+    LocalUser,
+    Terms,
+    TokenObserver,
+    workload_of,
+)
 from meshwright.content.migration.delivery import ChannelTrees, Publications
 from meshwright.content.migration.messages import Message, Publication, Token, UserProfile
 from meshwright.content.migration.moves import Admission, Handover, MoveRequests, TokenRing
-from meshwright.content.migration.terms import Terms
 from meshwright.content.migration.transport import Connection
 
 PRUNE_SIZE = 32

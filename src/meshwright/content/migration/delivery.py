@@ -75,7 +75,7 @@ def spanning_tree(core: Floats, root: int, users_on: dict[int, list[int]]) -> Br
 
     `users_on` holds, for each broker of the tree, the users that the message is for.
     """
-    from meshwright.content.assignment.kernels.broker_trees import span
+    from meshwright.content.kernels.broker_trees import span
 
     order = np.array([root, *sorted(broker for broker in users_on if broker != root)], dtype=np.int32)
     size = len(order)

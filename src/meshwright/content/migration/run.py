@@ -11,13 +11,13 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from meshwright.arrays import Ids
-from meshwright.content.assignment.cost import cost
-from meshwright.content.assignment.incremental_cost import RunningCost
+from meshwright.content.cost import cost
+from meshwright.content.incremental_cost import RunningCost
+from meshwright.content.migration.broker_state import CrashAt, Terms
 from meshwright.content.migration.messages import stored_name
 from meshwright.content.migration.simulation import Simulation, Verdict
-from meshwright.content.migration.terms import CrashAt, Terms
 from meshwright.content.migration.transport import Transport, run_local
-from meshwright.content.model.workload import Workload
+from meshwright.content.workload import Workload
 from meshwright.errors import InputError
 from meshwright.progress import Progress
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from meshwright.arrays import Ids
 from meshwright.content.migration.agents import BrokerAgent, UserAgent
-from meshwright.content.migration.broker_state import TokenObserver, profiles_of
+from meshwright.content.migration.broker_state import Crash, CrashAt, Terms, TokenObserver, profiles_of
 from meshwright.content.migration.messages import Message, Move, Replicate
-from meshwright.content.migration.terms import Crash, CrashAt, Terms
 from meshwright.content.migration.transport import Connection, Transport
-from meshwright.content.model.workload import Workload
+from meshwright.content.workload import Workload
 
 
 class Schedule(NamedTuple):

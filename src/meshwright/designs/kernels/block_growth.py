@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meshwright.arrays import Ids, Int
-from meshwright.designs.kernels.block_trees import Blocks, block_above, link, share_block
+from meshwright.designs.kernels.blocks import Blocks, block_above, link, share_block
 from meshwright.greedy.kernels.state import (
     A_SUBSCRIBER,
     EDGES,

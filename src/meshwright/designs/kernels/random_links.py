@@ -1,9 +1,10 @@
-"""Random contributing links (RandomA, RandomM, icdcs16): each pair that contributes now is equally likely.
+"""Links by chance (RandomA, RandomM, icdcs16), and links that fill degrees up to a limit.
 
-A picker on the engine's state. For each topic it counts the pairs of open subscribers (those that may take
-one more link) in different components. To draw a link, draw a topic by that number and then such a pair of
-it. That draws a pair once for each topic it would merge, so it is accepted with probability 1/contribution.
-When no topic has such a pair, nothing contributes.
+A picker on the engine's state draws contributing links: each pair that contributes now is equally likely. For
+each topic it counts the pairs of open subscribers (those that may take one more link) in different
+components. To draw a link, draw a topic by that number and then such a pair of it. That draws a pair once for
+each topic it would merge, so it is accepted with probability 1/contribution. When no topic has such a pair,
+nothing contributes.
 
 Invariant: `pairs` and `total` count exactly the pairs of open subscribers in different components, by topic
 and in all. Cost: O(log |T|) to draw a topic, O(|T(u)| + |T(v)|) to evaluate a pair; one update of O(log |T|)
@@ -13,6 +14,11 @@ for each topic that a link merges, and for each topic of a node that becomes ful
 not full. Two open nodes are drawn until they are different and not linked, so each unlinked pair of open
 nodes is equally likely. Where most open pairs are linked already this takes too long: after `PATIENCE` draws
 in a row without a link the kernel stops, and its caller lists the pairs that are left.
+
+`fill_degrees` adds links that connect nothing, in order, as the printed MinMax-ODA does: it chains the nodes
+below the limit in ascending order. For each node u of the chain it walks the nodes after u, links those that
+u is not linked to yet, and takes full nodes off the chain. Each step of the walk adds a link or meets a link
+of u: O(|V| + |E| + links added).
 """
 
 from __future__ import annotations
@@ -269,3 +275,52 @@ def draw_from(links: ArbitraryLinks, us: Ids, vs: Ids, max_degree: Int) -> None:
         us[i], vs[i] = us[left - 1], vs[left - 1]
         if max(links.degree[a], links.degree[b]) < max_degree:
             add_link(links, a, b)
+
+
+class FillState(NamedTuple):
+    """The links so far, and working memory by node."""
+
+    ptr: Offsets
+    """By node: where its larger neighbours begin in `larger`; one more at the end."""
+    larger: Ids
+    """The larger neighbours of node 0, then of node 1, and so on."""
+    degree: Ids
+    """By node: its links, those added here included."""
+    after: Ids
+    """By node: the next node below the limit."""
+    mark: Ids
+    """By node: the last node u that was found linked to it; −1 at first."""
+
+
+@kernel
+def fill_degrees(held: FillState, limit: Int, most: Int, us: Ids, vs: Ids) -> int:
+    """Link pairs that are not linked yet, smallest (u, v) first, while both ends are below the limit.
+
+    Writes up to `most` links to `us` and `vs`, and returns how many.
+    """
+    degree, after = held.degree, held.after
+    nodes, added = len(degree), 0
+    first = nodes
+    for v in range(nodes - 1, -1, -1):
+        after[v] = first
+        if degree[v] < limit:
+            first = v
+    u = first
+    while u < nodes and added < most:
+        for i in range(held.ptr[u], held.ptr[u + 1]):
+            held.mark[held.larger[i]] = u
+        before, v = u, after[u]
+        while v < nodes and degree[u] < limit and added < most:
+            if held.mark[v] != u:
+                us[added], vs[added] = u, v
+                degree[u] += 1
+                degree[v] += 1
+                added += 1
+            # A full node leaves the chain; its own successor stays valid for this walk.
+            if degree[v] < limit:
+                before = v
+            else:
+                after[before] = after[v]
+            v = after[v]
+        u = after[u]
+    return added

@@ -14,8 +14,8 @@ from meshwright.experiments.results import Results, Row, Spread
 
 def migration_cell(case: Case) -> list[Row]:
     """Let brokers move users from a random assignment while publications flow, and check every delivery."""
+    from meshwright.content.migration.broker_state import CrashAt, Terms
     from meshwright.content.migration.run import migrate
-    from meshwright.content.migration.terms import CrashAt, Terms
 
     workload = mw.content.synthetic(case["users"], case["brokers"], case["channels"], seed=case.seed)
     plans = {

@@ -4,19 +4,18 @@ The state:
 
 - `state`: the arrays, as named tuples;
 - `components`: which subscribers of a topic are connected, what a link would merge, merging it, and filling
-  a new state;
-- `pair_counts`: what light topics contribute to each pair, where keeping that pays.
+  a new state.
 
 The picker by contribution, in levels:
 
 - `bit_rows`: bit rows over nodes, summed into bit-sliced counters, and the largest counts;
-- `row_windows`: the window of a row, rebuilt for all v at once by these counters;
+- `row_windows`: the window of a row, rebuilt for all v at once by these counters, and what light topics
+  contribute to each pair, where keeping that pays;
 - `sweep`: the descent through the levels, and the main loop of the rules.
 
 The same by lists, where few pairs share three topics:
 
 - `index`: pairs listed by the topics they share, level by level;
-- `pair_order`: listed pairs sorted, on several threads;
 - `listed_pairs`: listed pairs checked, and linked in order; the last level, which needs no list.
 
 The pickers by value:

@@ -28,7 +28,7 @@ import numpy as np
 
 from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE, Bits, Ids, Int
 from meshwright.greedy.kernels.bit_rows import close, fill_topic_bits, free_row, give_row, hold
-from meshwright.greedy.kernels.pair_counts import uncount_pairs
+from meshwright.greedy.kernels.row_windows import uncount_pairs
 from meshwright.greedy.kernels.state import HOLDING, MERGES, State
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import popcount, prefetch

@@ -112,7 +112,7 @@ def read_content_plan(path: str | Path) -> StoredContentPlan:
 
 
 def _tables(plan: ContentPlan) -> dict[str, pa.Table]:
-    from meshwright.content.assignment.cost import core_trees, link_traffic
+    from meshwright.content.cost import core_trees, link_traffic
 
     workload, cost = plan.workload, plan.cost
     users, brokers, channels = workload.user_names, workload.broker_names, workload.channel_names

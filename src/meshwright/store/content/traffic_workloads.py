@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.content import Workload
-    from meshwright.content.model.densities import Approximation
+    from meshwright.content.densities import Approximation
     from meshwright.store.traffic import Traffic
 
 
@@ -128,8 +128,8 @@ def _by_values(
     cells: bool,
     figure: str,
 ) -> tuple[list[str], Columns, Columns, list[str], Approximation]:
-    from meshwright.content.model.densities import Histogram, channel_rates, over_approximation
-    from meshwright.content.model.space import Attribute, Boxes, channels_from_boxes, grid
+    from meshwright.content.densities import Histogram, channel_rates, over_approximation
+    from meshwright.content.space import Attribute, Boxes, channels_from_boxes, grid
 
     counted = int(made_by.get("channels", 100))
     space = Attribute(str(made_by["value"]), made_by.get("low", 0.0), made_by.get("high", 1.0))

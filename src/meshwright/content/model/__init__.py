@@ -1,1 +1,0 @@
-"""Model: content space, publication rates, subscriptions, brokers and link costs (cbps, section II)."""
