@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.experiments.cbps import PAPER, cost_reduction, migration, multicast_trees, running_time
 from meshwright.experiments.checks import Check, Claims
 from meshwright.experiments.paper import Case
+from meshwright.experiments.papers import cbps, cbps_cost
 from meshwright.experiments.results import Results, Row
 
 SMALL: dict[str, Any] = {"users": 200, "model": "uniform", "length": 0.0, "ratio": 1.0}
@@ -29,24 +29,24 @@ CRR = {
 def checks_of(figure: str, rows: list[Row]) -> dict[str, Check]:
     """Return the checks of a figure by the last part of their ids."""
     claims = Claims("cbps", figure)
-    PAPER.figure(figure).claims(Results(rows), claims)
+    cbps.PAPER.figure(figure).claims(Results(rows), claims)
     return {check.id.rsplit("/", 1)[1]: check for check in claims.checks}
 
 
 def test_cost_cells() -> None:
     """Random assignment has a ratio of 1; descent is no worse than its starts, and only runs with steps."""
-    rows = {row["algorithm"]: row for row in cost_reduction.cost_cell(Case(SMALL | {"steps": 500}, 1))}
-    assert list(rows) == list(cost_reduction.TITLES)
+    rows = {row["algorithm"]: row for row in cbps_cost.cost_cell(Case(SMALL | {"steps": 500}, 1))}
+    assert list(rows) == list(cbps_cost.TITLES)
     assert rows["random"]["crr"] == pytest.approx(1)
     for name in ("random", "packing", "clustering", "steiner-literal", "steiner"):
         assert rows[name]["cost"] >= rows["descent"]["cost"] * (1 - 1e-9)
-    fewer = cost_reduction.cost_cell(Case(SMALL | {"steps": 0}, 1))
+    fewer = cbps_cost.cost_cell(Case(SMALL | {"steps": 0}, 1))
     assert [row["algorithm"] for row in fewer] == [name for name in rows if name != "descent"]
 
 
 def test_no_column_is_a_parameter() -> None:
     """No column of a cell has the name of a parameter."""
-    cells = ((cost_reduction.cost_cell, SMALL | {"steps": 0}), (running_time.time_cell, SMALL))
+    cells = ((cbps_cost.cost_cell, SMALL | {"steps": 0}), (cbps.time_cell, SMALL))
     for cell, parameters in cells:
         for row in cell(Case(parameters, 1)):
             assert not row.keys() & {*parameters, "seed"}
@@ -54,8 +54,8 @@ def test_no_column_is_a_parameter() -> None:
 
 def test_time_cells() -> None:
     """All algorithms have a time; all but random assignment have a second stage."""
-    rows = {row["algorithm"]: row for row in running_time.time_cell(Case(SMALL, 1))}
-    assert set(running_time.PAPER_SECONDS) < set(rows)
+    rows = {row["algorithm"]: row for row in cbps.time_cell(Case(SMALL, 1))}
+    assert set(cbps.PAPER_SECONDS) < set(rows)
     assert all(row["assigning"] > 0 for row in rows.values())
     assert [name for name, row in rows.items() if row["routing"] == 0] == ["random"]
 
@@ -63,7 +63,7 @@ def test_time_cells() -> None:
 def test_migration_cells() -> None:
     """Every message is delivered once while users move, and no move raises the cost."""
     fixed = {"users": 20, "brokers": 3, "channels": 5, "publications": 30}
-    (row,) = migration.migration_cell(Case(fixed | {"ttl": 0.5, "decline": 0.0, "crash": False}, 1))
+    (row,) = cbps.migration_cell(Case(fixed | {"ttl": 0.5, "decline": 0.0, "crash": False}, 1))
     assert row["expected"] == row["delivered"] > 0
     assert row["missing"] == row["twice"] == row["rises"] == 0
     assert row["cost"] <= row["cost_before"]
@@ -71,10 +71,10 @@ def test_migration_cells() -> None:
 
 def test_the_hub_shortens_the_tree() -> None:
     """The spanning tree of three brokers at mutual distance 2 costs 4, the tree over a hub at 1 costs 3."""
-    core = multicast_trees.hub_distances()
-    assert multicast_trees.spanning_tree(core, (0, 1, 2)) == 4
-    assert multicast_trees.steiner_tree(core, (0, 1, 2)) == 3
-    (row,) = multicast_trees.tree_cell(Case({"network": "hub", "brokers": 4}, 1))
+    core = cbps.hub_distances()
+    assert cbps.spanning_tree(core, (0, 1, 2)) == 4
+    assert cbps.steiner_tree(core, (0, 1, 2)) == 3
+    (row,) = cbps.tree_cell(Case({"network": "hub", "brokers": 4}, 1))
     assert (row["shorter"], row["excess"]) == (1, pytest.approx(1 / 3))
 
 
@@ -84,8 +84,8 @@ def test_steiner_trees_are_never_longer(brokers: int, seed: int) -> None:
     """A tree that may use one broker more is never longer, and the spanning tree at most twice as long."""
     points = np.random.default_rng(seed).random((brokers, 2))
     core = np.linalg.norm(points[:, None] - points, axis=2)
-    least = multicast_trees.steiner_tree(core, (0, 1, 2))
-    assert least <= multicast_trees.spanning_tree(core, (0, 1, 2)) <= 2 * least + 1e-9
+    least = cbps.steiner_tree(core, (0, 1, 2))
+    assert least <= cbps.spanning_tree(core, (0, 1, 2)) <= 2 * least + 1e-9
 
 
 def ratios_by_users(crr: dict[str, float], *, growth: float = 1.0) -> list[Row]:
@@ -156,18 +156,18 @@ def test_the_largest_networks_count() -> None:
         {"users": users, "algorithm": "packing", "assigning": users / 1e6, "routing": 0.5}
         for users in (200, 1000)
     ]
-    assert running_time._first_stage(Results(rows)) == pytest.approx(1.0)
-    assert running_time._times(Results(rows))["packing"] == [0.501]
+    assert cbps._first_stage(Results(rows)) == pytest.approx(1.0)
+    assert cbps._times(Results(rows))["packing"] == [0.501]
 
 
 def test_costs_are_shares_of_the_first() -> None:
     """The cost after a migration is divided by the cost before it."""
-    assert migration._share(Results([{"cost_before": 4.0, "after": 1.0}]), "after") == [0.25]
+    assert cbps._share(Results([{"cost_before": 4.0, "after": 1.0}]), "after") == [0.25]
 
 
 def test_times_are_compared() -> None:
     """A tenth of the paper's times holds everywhere; equal times are in no order."""
-    tenth = {name: value / 10 for name, value in running_time.PAPER_SECONDS.items()}
+    tenth = {name: value / 10 for name, value in cbps.PAPER_SECONDS.items()}
     assert {check.verdict for check in checks_of("table1", times(tenth)).values()} == {"holds"}
     equal = checks_of("table1", times(dict.fromkeys(tenth, 1.0)))
     assert [equal[name].verdict for name in ("order", "ratios", "dramatic")] == ["no", "partly", "no"]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import meshwright as mw
-from meshwright.experiments.icdcs16 import designs, samples, social
 from meshwright.experiments.paper import Case
+from meshwright.experiments.papers import icdcs16, icdcs16_budget_ratios, icdcs16_samples
 from meshwright.experiments.results import Results
 
 interests = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=2, max_size=6).map(
@@ -24,7 +24,7 @@ interests = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=2, max_siz
 def test_no_overlay_supports_more_than_the_limit(interest: mw.Interest, degree: int, links: int) -> None:
     """Every overlay of a small interest keeps to the limits of its links and its maximum degree."""
     known = mw.design(interest, "gpm", max_degree=degree).overlay
-    found = designs.most_support(known, links, degree)
+    found = icdcs16_budget_ratios.most_support(known, links, degree)
     pairs = list(combinations(range(interest.num_nodes), 2))
     for size in range(min(len(pairs), 4) + 1):
         for chosen in combinations(pairs, size):
@@ -43,7 +43,7 @@ def test_contributions_of_all_pairs(interest: mw.Interest, links: int) -> None:
     """The matrix states for each pair what linking it next would merge."""
     overlay = mw.design(interest, "gm").overlay
     overlay = overlay.prefix(min(links, len(overlay)))
-    weight = designs.contributions_of_all_pairs(overlay)
+    weight = icdcs16_budget_ratios.contributions_of_all_pairs(overlay)
     for u, v in combinations(range(interest.num_nodes), 2):
         us, vs = np.append(overlay.u, u).astype(np.int32), np.append(overlay.v, v).astype(np.int32)
         assert weight[u, v] == weight[v, u] == mw.measure.contributions(interest, us, vs)[-1]
@@ -53,7 +53,7 @@ def test_topics_that_nobody_has() -> None:
     """More topics than subscriptions are no reason to read outside of an array."""
     interest = mw.workloads.unif(3, 5000, size=2, seed=1)
     assert interest.num_topics > interest.num_subscriptions
-    weight = designs.contributions_of_all_pairs(mw.design(interest, "gm").overlay.prefix(0))
+    weight = icdcs16_budget_ratios.contributions_of_all_pairs(mw.design(interest, "gm").overlay.prefix(0))
     shared = [
         len(set(interest.topics_of(one)) & set(interest.topics_of(other)))
         for one, other in combinations(interest.node_names.to_pylist(), 2)
@@ -65,7 +65,10 @@ def test_topics_that_nobody_has() -> None:
 @given(interests)
 def test_prefixes_are_the_designs(interest: mw.Interest) -> None:
     """GPA and GPM read off one complete run are what the designs build with the same ratio."""
-    rows = {(row["design"], row.get("percent")): row for row in designs.under_ratios(interest, (20, 50), 1)}
+    rows = {
+        (row["design"], row.get("percent")): row
+        for row in icdcs16_budget_ratios.under_ratios(interest, (20, 50), 1)
+    }
     for percent in (20, 50):
         plans = {
             "gpa": mw.design(interest, "gpa", ratio=percent / 100),
@@ -76,11 +79,11 @@ def test_prefixes_are_the_designs(interest: mw.Interest) -> None:
             assert (row["edges"], row["support"]) == (len(plan.overlay), plan.figures["support"])
 
 
-@pytest.mark.parametrize("network", list(samples.NETWORKS))
+@pytest.mark.parametrize("network", list(icdcs16_samples.NETWORKS))
 def test_samples(network: str) -> None:
     """A sample has at most the wanted users and all relations among them; a seed gives it again."""
-    whole, source = samples.whole_graph(Case({"network": network, "users": 3000}, 1))
-    one, again = (samples.sample(whole, 300, 5) for _ in range(2))
+    whole, source = icdcs16_samples.whole_graph(Case({"network": network, "users": 3000}, 1))
+    one, again = (icdcs16_samples.sample(whole, 300, 5) for _ in range(2))
     assert source == "synthetic"
     assert one.fingerprint == again.fingerprint
     assert one.num_nodes <= 300
@@ -94,15 +97,15 @@ def test_a_small_graph_is_its_own_sample() -> None:
     """A given graph with fewer users than wanted is taken whole, also users who follow nobody."""
     graph = mw.Interest.from_dict({"a": {"b", "c"}, "d": {"e"}})
     case = Case({"network": "twitter", "users": 10}, 1, {"twitter": graph})
-    whole, source = samples.whole_graph(case)
+    whole, source = icdcs16_samples.whole_graph(case)
     assert source == "given"
-    assert samples.sample(whole, 100, 1).fingerprint == graph.fingerprint
+    assert icdcs16_samples.sample(whole, 100, 1).fingerprint == graph.fingerprint
 
 
 def test_figure_3_never_compares_a_graph_with_itself() -> None:
     """A real graph with fewer users than wanted is sampled all the same: at most half of it."""
     whole = mw.workloads.social(60, min_size=1, max_size=9, seed=1)
-    rows = samples.counts_cell(
+    rows = icdcs16_samples.counts_cell(
         Case({"network": "twitter", "users": 10, "wanted": 10000}, 1, {"twitter": whole})
     )
     people = {
@@ -117,16 +120,16 @@ def test_ordered_accepts_two_complete_designs() -> None:
         {"design": name, "x": 1, "support": support}
         for name, support in (("gpa", 1.0), ("gpm", 1.0), ("spidercastm", 0.5), ("randomm", 0.6))
     ]
-    held = designs.ordered(Results(rows), "x")
+    held = icdcs16_budget_ratios.ordered(Results(rows), "x")
     assert list(held.values()) == [True, True, False]
 
 
 def test_small_samples_get_all_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples of 1000 users are measured at every ratio of the figure, larger ones at 20 % only."""
     whole = mw.workloads.social(60, min_size=1, max_size=9, seed=1)
-    monkeypatch.setattr(social, "under_ratios", lambda interest, percents, seed: [{"percents": percents}])
-    for wanted, expected in ((social.SMALL, social.PERCENTS[False]), (10_000, (20,))):
+    monkeypatch.setattr(icdcs16, "under_ratios", lambda interest, percents, seed: [{"percents": percents}])
+    for wanted, expected in ((icdcs16.SMALL, icdcs16.PERCENTS[False]), (10_000, (20,))):
         given_case = Case(
             {"network": "twitter", "users": 60, "wanted": wanted, "fine": 0}, 1, {"twitter": whole}
         )
-        assert [row["percents"] for row in social.social_cell(given_case)] == [expected]
+        assert [row["percents"] for row in icdcs16.social_cell(given_case)] == [expected]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import meshwright as mw
 from meshwright.experiments import reproduce
 from meshwright.experiments.paper import Case, Figure, Paper, papers
-from meshwright.experiments.podc07 import lemmas, set_cover
-from meshwright.experiments.podc07.steps import count_steps
+from meshwright.experiments.papers import podc07, podc07_set_cover
+from meshwright.experiments.papers.podc07_steps import count_steps
 
 FIGURES = [(paper, figure) for paper in papers().values() for figure in paper.figures]
 
@@ -66,13 +66,13 @@ def test_connects_every_topic_can_say_no() -> None:
     """Without a link of the cover, the reduction's overlay is not connected."""
     interest = mw.workloads.single_node_cover([{1, 2}, {3}])
     hub, one, two = (interest.node_id(name) for name in ("hub", "set1", "set2"))
-    assert set_cover.connects_every_topic(interest, [(hub, one), (hub, two)])
-    assert not set_cover.connects_every_topic(interest, [(hub, one), (one, two)])
+    assert podc07_set_cover.connects_every_topic(interest, [(hub, one), (hub, two)])
+    assert not podc07_set_cover.connects_every_topic(interest, [(hub, one), (one, two)])
 
 
 def test_a_cuboid_cell() -> None:
     """The cuboid of the paper's Figure 1: 56 topics, 9 nodes, 18 links by GM, 14 are enough."""
-    (row,) = lemmas.cuboid_cell(Case({"k": 3, "m": 4}, 1))
+    (row,) = podc07.cuboid_cell(Case({"k": 3, "m": 4}, 1))
     assert (row["topics"], row["nodes"], row["gm"], row["bound"]) == (56, 9, 18, 14)
     assert row["halves_connect"]
 

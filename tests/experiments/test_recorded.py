@@ -16,7 +16,7 @@ from experiments.recorded_results import (
     measured,
     run_small_cells,
 )
-from meshwright.experiments.icdcs16 import social
+from meshwright.experiments.papers import icdcs16
 
 Require = Callable[..., None]
 
@@ -75,10 +75,10 @@ def test_what_is_ours_lies_in_between(name: str) -> None:
 @pytest.mark.parametrize("name", ["icdcs16/fig4", "icdcs16/fig5"])
 def test_recorded_results_have_the_ratios_of_the_figure(name: str) -> None:
     """Small samples are measured at all budgets of a quick run, and these are among those of a full one."""
-    small = measured(name).where(wanted=social.SMALL, design="gpm")
-    assert small.values("percent") == list(social.PERCENTS[False])
-    assert set(social.PERCENTS[False]) <= set(social.PERCENTS[True])
-    assert list(social.PERCENTS[True]) == [5 * number for number in range(1, 21)]
+    small = measured(name).where(wanted=icdcs16.SMALL, design="gpm")
+    assert small.values("percent") == list(icdcs16.PERCENTS[False])
+    assert set(icdcs16.PERCENTS[False]) <= set(icdcs16.PERCENTS[True])
+    assert list(icdcs16.PERCENTS[True]) == [5 * number for number in range(1, 21)]
 
 
 def verdicts() -> dict[str, set[str]]:

@@ -10,15 +10,15 @@ import meshwright as mw
 from meshwright.churn import Policy
 from meshwright.experiments.checks import Check, Claims
 from meshwright.experiments.paper import Case
+from meshwright.experiments.papers import shadows, shadows_evolution, shadows_repairs
 from meshwright.experiments.results import Results, Row
-from meshwright.experiments.shadows import PAPER, backup_sets, evolution, policies, repairs
 
 SMALL: dict[str, Any] = {"nodes": 60, "rounds": 12, "every": 4, "method": "primal-dual", "coverage": 2}
 
 
 def run(policy: str, **changed: Any) -> list[Row]:
     """Run a cell of churn on a small instance."""
-    return policies.churn_cell(Case(SMALL | {"policy": policy} | changed, 1))
+    return shadows_repairs.churn_cell(Case(SMALL | {"policy": policy} | changed, 1))
 
 
 @pytest.mark.parametrize("policy", ["shadow", "naive", "ours-shadow", "ours-tidy"])
@@ -53,7 +53,7 @@ def test_our_best_overlay_keeps_to_the_bound() -> None:
 
 def test_backup_cells() -> None:
     """A row per node; backups and primaries are each other's inverse, so their sums are equal."""
-    rows = policies.backup_cell(Case(SMALL | {"policy": "shadow"}, 1))
+    rows = shadows_repairs.backup_cell(Case(SMALL | {"policy": "shadow"}, 1))
     assert len(rows) == 60
     assert sum(row["backups"] for row in rows) == sum(row["primaries"] for row in rows) > 0
 
@@ -61,9 +61,9 @@ def test_backup_cells() -> None:
 def test_greedy_backups_in_plain_python() -> None:
     """With primaries in the weight they are those of the paper's policy; without, primaries are less even."""
     overlay = mw.design(mw.workloads.unif(80, 12, min_size=2, max_size=6, seed=3), "low").overlay
-    rows = policies.node_rows(overlay, Policy.letter("shadow", backups="greedy", coverage=2), 1)
+    rows = shadows_repairs.node_rows(overlay, Policy.letter("shadow", backups="greedy", coverage=2), 1)
     found = {
-        counted: backup_sets.greedy_backups(overlay, 2, count_primaries=counted) for counted in (True, False)
+        counted: shadows.greedy_backups(overlay, 2, count_primaries=counted) for counted in (True, False)
     }
     primaries = {
         counted: [sum(v in own for own in sets) for v in range(80)] for counted, sets in found.items()
@@ -76,12 +76,12 @@ def test_greedy_backups_in_plain_python() -> None:
 def test_parameters_are_no_results() -> None:
     """No column of a cell has the name of a parameter."""
     cells = (
-        ("fig2", policies.backup_cell),
-        ("fig4", policies.churn_cell),
-        ("choices", backup_sets.choice_cell),
+        ("fig2", shadows_repairs.backup_cell),
+        ("fig4", shadows_repairs.churn_cell),
+        ("choices", shadows.choice_cell),
     )
     for figure, cell in cells:
-        for case in PAPER.figure(figure).quick[:1]:
+        for case in shadows.PAPER.figure(figure).quick[:1]:
             (*_, row) = cell(Case(dict(case.parameters) | SMALL, 1))
             assert not row.keys() & {*case.parameters, "seed"}
 
@@ -89,7 +89,7 @@ def test_parameters_are_no_results() -> None:
 def checks_of(figure: str, rows: list[Row]) -> dict[str, Check]:
     """Return the checks of a figure by the last part of their ids."""
     claims = Claims("shadows", figure)
-    PAPER.figure(figure).claims(Results(rows), claims)
+    shadows.PAPER.figure(figure).claims(Results(rows), claims)
     return {check.id.rsplit("/", 1)[1]: check for check in claims.checks}
 
 
@@ -150,7 +150,7 @@ def test_coverage_must_fall() -> None:
 @pytest.mark.parametrize(("value", "score"), [(1.0, 1.0), (0.5, 1.0), (3.9, 0.5), (0.2, 0.0), (0.0, 0.0)])
 def test_time_ratios_are_compared_by_factors(value: float, score: float) -> None:
     """A time ratio holds within a factor of 2 either way, and partly within 4."""
-    assert list(repairs._within_factor(value, 1.0, "x").values()) == [score]
+    assert list(shadows_repairs._within_factor(value, 1.0, "x").values()) == [score]
 
 
 def test_repairs_are_compared() -> None:
@@ -170,6 +170,6 @@ def test_repairs_are_compared() -> None:
 def test_growth_that_slows() -> None:
     """Steady growth is no faster in the second half."""
     rows = [{"round": n, "max_degree": d} for n, d in ((0, 10), (5, 14), (10, 20))]
-    assert not evolution._slows(Results(rows), "max_degree")
+    assert not shadows_evolution._slows(Results(rows), "max_degree")
     rows[1]["max_degree"] = 15
-    assert evolution._slows(Results(rows), "max_degree")
+    assert shadows_evolution._slows(Results(rows), "max_degree")

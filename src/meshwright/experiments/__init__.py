@@ -1,7 +1,7 @@
 '''Experiments: the evaluations of the papers, run again and compared with what the papers state.
 
-`meshwright reproduce` and `reproduce` below run them. A paper is a file or a small package beside
-them. To add one, write `KEY.py` and list it in `paper.KEYS`. It has four parts:
+`meshwright reproduce` and `reproduce` below run them. A paper is a file in `papers`, or a few with its name
+in front. To add one, write `papers/KEY.py` and list it in `paper.KEYS`. It has four parts:
 
 1. **Cells.** A function computes one cell, which is one case of a figure with one seed, and returns flat
    rows: dictionaries of numbers, strings, booleans and None. The parameters of the case and its seed become
@@ -56,7 +56,7 @@ Rules for authors:
   verdict is `holds` if all do, `partly` if at least half do, `no` otherwise. `reason` is printed unless it
   holds, after the comparisons that fail. A number is compared by `near`, `at_most` or `at_least`, which count
   half if it is close.
-- A paper that needs more than 300 lines is a package: `KEY/__init__.py` with the `PAPER`.
+- A paper that needs more than 400 lines has more files, such as `KEY_lemmas.py`; `KEY.py` has the `PAPER`.
 - Raise a figure's `version` when its cells compute something else: old results are then computed again.
 - Our own designs and bounds go into the same figure, in cells of their own, drawn with `ours=True`.
 - Reach our rooms through `import meshwright as mw`, which loads them when they are used. Import scipy and

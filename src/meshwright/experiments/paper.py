@@ -117,7 +117,7 @@ class Paper:
 
 
 KEYS = ("podc07", "icdcs10", "icdcs16", "shadows", "cbps")
-"""The papers: each is a module or package of this room with a `PAPER`."""
+"""The papers: each is a module of `papers` with a `PAPER`."""
 
 
 class Selected(NamedTuple):
@@ -130,7 +130,7 @@ class Selected(NamedTuple):
 @cache
 def papers() -> dict[str, Paper]:
     """Return all papers by key."""
-    return {key: import_module(f"meshwright.experiments.{key}").PAPER for key in KEYS}
+    return {key: import_module(f"meshwright.experiments.papers.{key}").PAPER for key in KEYS}
 
 
 def select(key: str) -> list[Selected]:

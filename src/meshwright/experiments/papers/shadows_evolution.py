@@ -7,9 +7,7 @@ from typing import Any
 
 from meshwright.experiments.checks import Claims, at_most, describe_change, falls, roughly
 from meshwright.experiments.paper import Case, Figure
-from meshwright.experiments.plots import curve, finish, level, paper_points
-from meshwright.experiments.results import Results, Spread
-from meshwright.experiments.shadows.policies import (
+from meshwright.experiments.papers.shadows_repairs import (
     PAPERS,
     SAME,
     SETTING,
@@ -21,6 +19,8 @@ from meshwright.experiments.shadows.policies import (
     gaps,
     thinned,
 )
+from meshwright.experiments.plots import curve, finish, level, paper_points
+from meshwright.experiments.results import Results, Spread
 
 DEGREES_SHOWN = {"max_degree": "maximum degree", "average_degree": "average degree"}
 GAPS = {"max_degree": 5.5, "average_degree": 0.798}

@@ -22,7 +22,7 @@ def interest_of(case: Case) -> mw.Interest:
 
 def overlay_cell(case: Case) -> list[Row]:
     """Measure one design: GM with its steps, the ring with both counts, or `best` with the bound."""
-    from meshwright.experiments.podc07.steps import count_steps, cpu_of_gm
+    from meshwright.experiments.papers.podc07_steps import count_steps, cpu_of_gm
 
     interest = interest_of(case)
     if case["design"] == "best":

@@ -11,8 +11,8 @@ import numpy as np
 import meshwright as mw
 from meshwright.experiments.checks import Claims, below, describe_change
 from meshwright.experiments.paper import Figure
+from meshwright.experiments.papers.podc07_evaluation import NAMES, WORKLOADS, curves_by_nodes
 from meshwright.experiments.plots import curve, finish
-from meshwright.experiments.podc07.evaluation import NAMES, WORKLOADS, curves_by_nodes
 from meshwright.experiments.results import Results, Row, Spread
 from meshwright.measure.connectivity import merges_needed
 

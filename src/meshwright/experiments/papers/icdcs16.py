@@ -6,7 +6,10 @@ from functools import partial
 from typing import Any
 
 from meshwright.experiments.checks import Claims, at_least, at_most, near, roughly
-from meshwright.experiments.icdcs16.designs import (
+from meshwright.experiments.paper import Case, Figure, Paper, grid
+from meshwright.experiments.papers.icdcs16_budget_ratios import (
+    BY_RATIO,
+    GUARANTEES,
     ORDER,
     TITLES,
     draw_designs,
@@ -14,7 +17,9 @@ from meshwright.experiments.icdcs16.designs import (
     ordered,
     under_ratios,
 )
-from meshwright.experiments.icdcs16.samples import (
+from meshwright.experiments.papers.icdcs16_budgets import BY_NODES, BY_SIZE, BY_TOPICS
+from meshwright.experiments.papers.icdcs16_samples import (
+    DISTRIBUTIONS,
     GRAPHS,
     NETWORKS,
     SOURCES,
@@ -22,7 +27,6 @@ from meshwright.experiments.icdcs16.samples import (
     sample,
     whole_graph,
 )
-from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import curve, finish, paper_points
 from meshwright.experiments.results import Results, Row, Spread
 
@@ -317,4 +321,11 @@ HOTSPOTS = Figure(
     degree_claims,
     table="fig4",
     note=GRAPHS,
+)
+
+PAPER = Paper(
+    "icdcs16",
+    "Overlay Design for Topic-based Publish/Subscribe under Node Degree Constraints",
+    "Chen, Tock, Jacobsen (ICDCS 2016)",
+    (DISTRIBUTIONS, FACEBOOK, TWITTER, TABLE_1, HOTSPOTS, BY_NODES, BY_TOPICS, BY_SIZE, BY_RATIO, GUARANTEES),
 )

@@ -7,9 +7,11 @@ from typing import Any
 
 import meshwright as mw
 from meshwright.experiments.checks import Claims, describe_change, falls
-from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
+from meshwright.experiments.paper import BEST_STEPS, Case, Figure, Paper, grid
+from meshwright.experiments.papers.podc07_evaluation import AVERAGE_DEGREE, RINGS_BY_NODES, RINGS_BY_TOPICS
+from meshwright.experiments.papers.podc07_set_cover import SET_COVER, connects_every_topic
+from meshwright.experiments.papers.podc07_steps import STEPS
 from meshwright.experiments.plots import curve, finish, level
-from meshwright.experiments.podc07.set_cover import connects_every_topic
 from meshwright.experiments.results import Results, Row, Spread
 
 
@@ -231,4 +233,11 @@ ROUNDS = Figure(
     panels=2,
     weight=lambda case: 0.06 * case["nodes"] / 1000,
     note="rounds = 0 stands for our design `resilient`, in which every topic survives any one failure.",
+)
+
+PAPER = Paper(
+    "podc07",
+    "Constructing Scalable Overlays for Pub-Sub with Many Topics",
+    "Chockler, Melamed, Tock, Vitenberg (PODC 2007)",
+    (AVERAGE_DEGREE, STEPS, RINGS_BY_NODES, RINGS_BY_TOPICS, BOUNDS, CUBOID, SET_COVER, ROUNDS),
 )

@@ -6,11 +6,14 @@ from typing import Any
 
 import meshwright as mw
 from meshwright.experiments.checks import Claims, at_most, describe_change, falls, near, rises, roughly
-from meshwright.experiments.icdcs16.designs import (
+from meshwright.experiments.paper import Case, Figure, grid
+from meshwright.experiments.papers.icdcs16_budget_ratios import (
     EXPONENT,
     NAMES,
     ORDER,
+    SIZES,
     TITLES,
+    UNSTATED,
     WORKLOADS,
     draw_designs,
     gaps,
@@ -19,16 +22,8 @@ from meshwright.experiments.icdcs16.designs import (
     synthetic,
     under_budget,
 )
-from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.plots import finish, paper_points
 from meshwright.experiments.results import Results, Row, Spread
-
-SIZES = (
-    "The paper says how large subscriptions are, 20 to 600 topics, but not how they are distributed; "
-    f"we take a power law with exponent {EXPONENT:g}. We chose it with the paper's numbers in view: of 1.5, "
-    "2, 2.5 and 3 it is on the whole nearest to them (see fig6), so that nearness is weak evidence."
-)
-UNSTATED = "The paper does not state the distribution of sizes, on which the height of the curves depends."
 
 
 def budget_cell(case: Case) -> list[Row]:
