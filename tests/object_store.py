@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ def folder_as_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> fs.FileSys
     system = fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
 
     def file_system(url: str) -> tuple[fs.FileSystem, str]:
-        return system, url.partition("://")[2].partition("?")[0].rstrip("/")
+        where = re.sub(r"^[^/]*@", "", url.partition("://")[2])
+        return system, where.partition("?")[0].rstrip("/")
 
     modules = (
         "files.urls",

@@ -2,7 +2,8 @@
 
 Durations, shares and amounts are formatted here. Names may hold anything: markup, links, sequences that steer
 a terminal, and characters that reverse the text around them. `escape_…` shows them in one kind of target;
-characters that cannot be seen become visible first, in all of them.
+characters that cannot be seen become visible first, in all of them. URLs lose their secrets, except in files
+for Graphviz, where names are data.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import html
 import math
 import re
 import unicodedata
+
+from meshwright.errors import hide_secrets
 
 
 def duration(seconds: float) -> str:
@@ -112,7 +115,7 @@ def escape_terminal(text: str) -> str:
     >>> escape_terminal("a\tb\x1b]0;title\x07")
     'a\tb\\x1b]0;title\\x07'
     """
-    return visible(text, keep="\n\t")
+    return visible(hide_secrets(text), keep="\n\t")
 
 
 def escape_json(text: str) -> str:
@@ -121,6 +124,7 @@ def escape_json(text: str) -> str:
     >>> escape_json('{"name": "\x9b\u202e"}')
     '{"name": "\\u009b\\u202e"}'
     """
+    text = hide_secrets(text)
     if text.replace("\n", "").isprintable():
         return text
     return "".join(
@@ -141,7 +145,7 @@ def escape_html(text: str) -> str:
     >>> escape_html('<script>"')
     '&lt;script&gt;&quot;'
     """
-    return html.escape(visible(text))
+    return html.escape(visible(hide_secrets(text)))
 
 
 def escape_markdown(text: str) -> str:
@@ -150,7 +154,7 @@ def escape_markdown(text: str) -> str:
     >>> escape_markdown("[x](javascript:1)|<b>")
     '\\[x\\]\\(javascript:1\\)\\|&lt;b&gt;'
     """
-    escaped = MARKDOWN.sub(r"\\\1", visible(text))
+    escaped = MARKDOWN.sub(r"\\\1", visible(hide_secrets(text)))
     escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     # Many renderers make links of addresses by themselves.
     return escaped.replace("://", "&#58;//").replace("@", "&#64;").replace("www.", "www&#46;")
@@ -162,7 +166,7 @@ def escape_markdown_code(text: str) -> str:
     >>> escape_markdown_code("a/#"), escape_markdown_code("a`b")
     ('`a/#`', '`` a`b ``')
     """
-    shown = visible(text)
+    shown = visible(hide_secrets(text))
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     return f"`{shown}`" if not longest else f"{'`' * (longest + 1)} {shown} {'`' * (longest + 1)}"
 

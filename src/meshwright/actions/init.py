@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from meshwright.errors import OutputError
+from meshwright.errors import InputError, OutputError, hide_secrets
 
 TEMPLATE = """\
 # A Meshwright project. In this folder and below it, plan, route, verify, report, export, diff and apply need
@@ -102,6 +102,12 @@ def init(
     from meshwright.store.project_file import NAME
 
     file = (folder or Path()) / NAME
+    for place in (source, inventory or ""):
+        if hide_secrets(place) != place:
+            raise InputError(
+                f"{place} has secrets, and a project file is shared: leave them out, and set them in the "
+                "environment, as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            )
     if file.exists() and not force:
         raise OutputError(f"{file} is there already: edit it, or replace it with --force")
     quoted = json.dumps(source, ensure_ascii=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.errors import EmptySourceError, InputError
+from meshwright.errors import EmptySourceError, InputError, hide_secrets
 from meshwright.formatting import counted
 from meshwright.progress import Progress, announce_phase
 
@@ -172,7 +172,7 @@ def load_source(
         announce_phase(progress, "comparing filters")
     planned = group_topics(loaded.interest, source.topics)
     notes = _notes(source.path, loaded.interest)
-    return replace(planned, name=source.path, guessed=loaded.guessed, notes=notes)
+    return replace(planned, name=hide_secrets(source.path), guessed=loaded.guessed, notes=notes)
 
 
 def load_interest(

@@ -42,6 +42,7 @@ from meshwright.cli.exit_codes import ANSWER_IS_NO, CLOSED_PIPE, DONE, INTERRUPT
 from meshwright.cli.options import Json
 from meshwright.cli.output import Answer, answer_json, note
 from meshwright.errors import EmptySourceError
+from meshwright.formatting import escape_terminal
 
 PROJECT = "meshwright.project"
 """Where a command keeps the project file that it reads."""
@@ -323,7 +324,7 @@ def execute(arguments: Sequence[str]) -> int:
         code = INTERRUPTED
     except Exception as error:
         if debug:
-            traceback.print_exc()
+            sys.stderr.write(escape_terminal(traceback.format_exc()))
         code = explain(error, " ".join(["meshwright", *([only] if only else [])]))
     if code == INTERRUPTED:
         note("interrupted; nothing was left half-written")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from meshwright.errors import hide_secrets
 from meshwright.formatting import counted, escape_json, escape_terminal, percentage, visible
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class ProgressBar:
 
         self._cancel()
         texts = {"description": title, "detail": detail, "left": left}
-        shown: dict[str, Any] = {name: literal(visible(text)) for name, text in texts.items()}
+        shown: dict[str, Any] = {name: literal(visible(hide_secrets(text))) for name, text in texts.items()}
         with self._drawing:
             if self._bar is None:
                 self._bar = _start_bar(shown)

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args,
 import msgspec
 from msgspec import Meta
 
+from meshwright.errors import hide_secrets
+
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 LARGEST = 2**63
@@ -132,5 +134,5 @@ def _wanted(kind: Any) -> str:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = hide_secrets(repr(value))
     return text if len(text) <= 60 else f"{text[:57]}…"

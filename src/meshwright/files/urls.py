@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from meshwright.errors import InputError
+from meshwright.errors import InputError, hide_secrets
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -204,7 +204,7 @@ NO_CREDENTIALS = {
 
 def why_unreachable(error: Exception) -> str:
     """Return the reason of a file system in one line that is not long."""
-    text = str(error)
+    text = hide_secrets(str(error))  # before it is cut
     known = (advice for part, advice in NO_CREDENTIALS.items() if part in text)
     return next(known, (text.splitlines() or [type(error).__name__])[0][:200])
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright import measure
+from meshwright.errors import hide_secrets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,7 +112,7 @@ def facts_of_stored_plan(
     routed = stored.routes is not None
     trees = trees_on(read_trees(path), overlay) if routed else route(overlay)
     return PlanFacts(
-        name=str(path),
+        name=hide_secrets(str(path)),
         overlay=overlay,
         algorithm=stored.metadata["algorithm"],
         parameters=stored.metadata["parameters"],

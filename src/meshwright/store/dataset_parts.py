@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import from_numpy, table_schema
-from meshwright.errors import InputError
+from meshwright.errors import InputError, hide_secrets
 from meshwright.files.atomic import new_file, new_folder
 from meshwright.files.header import DATASET
 from meshwright.files.remote import reaching, replaced_folder
@@ -168,7 +168,7 @@ def manifest(
     """Return the contents of a manifest, which is written last and makes the dataset valid."""
     return {
         "counts": dict(counts),
-        "sources": list(sources),
+        "sources": [hide_secrets(str(source)) for source in sources],
         "made_by": dict(made_by or {}),
         **({} if topic_kind is None else {"topic_kind": topic_kind}),
         "fingerprint": fingerprint,

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from meshwright.errors import InputError
+from meshwright.errors import InputError, hide_secrets
 from meshwright.files.header import DATASET, write_header
 from meshwright.formatting import counted, percentage
 from meshwright.names import MQTT
@@ -244,7 +244,7 @@ class Found:
     """What all blocks together have: the first look of the driver at the data."""
 
     def __init__(self, blocks: Flow, sources: Sequence[str]) -> None:
-        self.blocks, self.sources = blocks, sources
+        self.blocks, self.sources = blocks, [hide_secrets(source) for source in sources]
         rows = blocks.select("share", "chunk", "rows", "stats", "samples").collect()
         stats = {(row.share, row.chunk): json.loads(row.stats) for row in rows}
         # Blocks in the order of files: the order of the quarantine.

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, to_numpy
-from meshwright.errors import InputError
+from meshwright.errors import InputError, hide_secrets
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, write_header
 from meshwright.formatting import counted
@@ -123,7 +123,7 @@ def _describe(found: Found, sources: Sequence[str | Path], asked: Publications) 
     return {
         "counts": {"read": found.read, "kept": found.read - found.bad, "quarantined": found.bad},
         "seconds": seconds,
-        "sources": sorted(map(str, sources)),
+        "sources": sorted(hide_secrets(str(source)) for source in sources),
         "made_by": {"command": "traffic", **_non_default(asked)},
     }
 

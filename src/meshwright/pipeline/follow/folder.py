@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.errors import FormatError, InputError, OutputError, first_five
+from meshwright.errors import FormatError, InputError, OutputError, first_five, hide_secrets
 from meshwright.files.atomic import new_file
 from meshwright.files.exchange import flush, take_place
 from meshwright.files.places import (
@@ -124,13 +124,17 @@ def choose_files(
     kept = inside(place, "inputs", f"{batch_name(reached.number)}.json")
     text = read_text(kept)
     if text is not None:
-        return _same_files(spark, json.loads(text), reached.number)
+        return _same_files(spark, source, place, json.loads(text), reached.number)
     files = list_files(spark, [source], exclude=place, allow_none=True)
-    new = [file for file in files if file.path not in reached.seen]
+    new = [file for file in files if hide_secrets(file.path) not in reached.seen]
     new = sorted(sorted(new, key=_age)[:most])
     if new:
-        write_record([[file.path, file.size, file.modified] for file in new], kept)
+        write_record([_stored(file) for file in new], kept)
     return new
+
+
+def _stored(file: SourceFile) -> list[object]:
+    return [hide_secrets(file.path), file.size, file.modified]
 
 
 def release_files(place: str, number: int) -> None:
@@ -144,20 +148,19 @@ def _age(file: SourceFile) -> tuple[int, str]:
     return (int(file.modified) if file.modified.isdigit() else 0, file.path)
 
 
-def _same_files(spark: SparkSession, before: Sequence[Sequence[object]], number: int) -> list[SourceFile]:
-    paths = [str(path) for path, *_ in before]
-    try:
-        files = list_files(spark, paths, literal=True)
-    except InputError as error:
-        raise FormatError(f"{error}: batch {number} began with it, so restore it") from error
-    listed = [[file.path, file.size, file.modified] for file in files]
-    changed = [str(each[0]) for each in before if list(each) not in listed]
+def _same_files(
+    spark: SparkSession, source: str | Path, place: str, before: Sequence[Sequence[object]], number: int
+) -> list[SourceFile]:
+    listed = {
+        tuple(_stored(file)): file for file in list_files(spark, [source], exclude=place, allow_none=True)
+    }
+    changed = [str(each[0]) for each in before if tuple(each) not in listed]
     if changed:
         raise FormatError(
-            f"{first_five(changed)} changed since batch {number} began, which may be written in part: "
-            "restore it"
+            f"{first_five(changed)} changed or vanished since batch {number} began, which may be written in "
+            "part: restore it"
         )
-    return files
+    return [listed[tuple(each)] for each in before]
 
 
 def known_states(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from meshwright.errors import hide_secrets
 from meshwright.pipeline.dataflow import Batches, each_number, make_batch
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Rows
@@ -64,7 +65,7 @@ def _good(rows: Rows) -> pa.RecordBatch:
     """Return the good rows as a batch; their places are numbers that keep their order."""
     count = len(rows.node)
     columns: dict[str, Any] = {
-        "source": pa.repeat(rows.stretch.path, count),
+        "source": pa.repeat(hide_secrets(rows.stretch.path), count),
         "block": pa.repeat(rows.stretch.begin, count),
         "place": pa.array(rows.places),
         "node": rows.node.cast(pa.string()),
@@ -85,7 +86,7 @@ def _bad(rows: Rows) -> pa.RecordBatch:
     before = lines_before(rows.stretch)
     return make_batch(
         SCHEMA,
-        source=[rows.stretch.path] * count,
+        source=[hide_secrets(rows.stretch.path)] * count,
         block=[rows.stretch.begin] * count,
         place=rows.bad.places,
         line=[before + place + 1 for place in rows.bad.places],

@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.errors import FormatError, InputError, OutputError
+from meshwright.errors import FormatError, InputError, OutputError, hide_secrets
 from meshwright.files.atomic import one_writer
 from meshwright.files.places import read_text, write_text
 from meshwright.files.remote import check_bucket
@@ -119,7 +119,7 @@ def follow(
         while True:
             files = choose_files(spark, source, place, reached, max_files)
             if files:
-                reached.seen.update(file.path for file in files)
+                reached.seen.update(hide_secrets(file.path) for file in files)
                 try:
                     with spark_errors():
                         done = _run_batch(spark, files, reached, place, reading, start, forget)
@@ -166,7 +166,7 @@ def _place(out: str | Path) -> str:
 
 
 def _header(start: str | Path | None) -> dict[str, object]:
-    return {"format": "meshwright follow", "schema": SCHEMA, "start": None if start is None else str(start)}
+    return {"format": "meshwright follow", "schema": SCHEMA, "start": start and hide_secrets(str(start))}
 
 
 def _is_ours(place: str, start: str | Path | None) -> bool:

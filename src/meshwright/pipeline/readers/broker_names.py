@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from meshwright.errors import hide_secrets
 from meshwright.files.urls import is_url, split_options
 from meshwright.filters.mqtt import unshared
 
@@ -40,7 +41,7 @@ def log_files(paths: Sequence[str]) -> list[LogFile]:
     """
     found = []
     for path in paths:
-        readable = unquote(split_options(path)[0]) if is_url(path) else path
+        readable = unquote(split_options(hide_secrets(path))[0]) if is_url(path) else path
         folder, _, name = readable.rpartition("/")
         bare = re.sub(r"\.(gz|bz2)$", "", name)
         rotated = ROTATED.search(bare)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from meshwright import errors
-from meshwright.errors import ClusterError, FormatError, InputError, MeshwrightError
+from meshwright.errors import ClusterError, FormatError, InputError, MeshwrightError, hide_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -172,7 +172,7 @@ def spark_errors() -> Iterator[None]:
 
 def translate_error(error: Exception) -> MeshwrightError:
     """Return the `MeshwrightError` that explains an exception of Spark."""
-    text = str(error)
+    text = hide_secrets(str(error))  # before it is cut
     if (ours := OURS.search(text)) is not None:
         kind = getattr(errors, ours[1], ClusterError)
         made: MeshwrightError = kind(ours[2])

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from meshwright.errors import ClusterError, InputError, MissingDependencyError
+from meshwright.errors import ClusterError, InputError, MissingDependencyError, hide_secrets
 from meshwright.pipeline.session.cluster import (
     ADDRESS,
     REACH_SECONDS,
@@ -285,5 +285,5 @@ def _startup_error(log: Path) -> str:
 def _java_message(error: Exception) -> str:
     """Return the first line of the message of a Java exception."""
     raised = getattr(error, "java_exception", None)
-    text = str(raised.getMessage() if raised is not None else error)
+    text = hide_secrets(str(raised.getMessage() if raised is not None else error))  # before it is cut
     return (text.splitlines() or [type(error).__name__])[0][:300]
