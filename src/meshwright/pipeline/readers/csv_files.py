@@ -19,7 +19,7 @@ from meshwright.formatting import counted
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
+from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows, partition_roles
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import Window
 from meshwright.store.row_files import delimiter_of, find_column, other_delimiter
@@ -48,9 +48,9 @@ class Layout:
                 names = split_fields(header.decode(), self.delimiter)
             except (UnicodeDecodeError, BadQuotesError) as error:
                 raise FormatError(f"the first line of {source} is not a header: correct it") from error
-        self.width = len(names)
+        self.width, stated = len(names), partition_roles(source, reading)
         self.places = {
-            what: _column_place(names, column, needed, what, source)
+            what: _column_place(names, column, needed and what not in stated, what, source)
             for what, column, needed in column_roles(reading)
         }
         self.roles = {what: place for what, place in self.places.items() if place is not None}

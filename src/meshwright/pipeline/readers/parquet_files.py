@@ -12,7 +12,7 @@ from meshwright.arrow import is_text
 from meshwright.errors import InputError
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
+from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows, partition_roles
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import is_utf8
 from meshwright.store.row_files import find_column
@@ -30,7 +30,7 @@ def read_parquet(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
     with open_parquet(stretch.path) as parquet:
         schema = parquet.schema_arrow
     columns = find_columns(schema, reading, stretch.path)
-    names = [columns[what] for what in ("node", "topic")]
+    names = [columns[what] for what in ("node", "topic") if what in columns]
     texts = [name for name in names if is_text(schema.field(name).type)]
     with open_parquet(stretch.path, read_dictionary=texts) as parquet:
         for place, batch in _batches(parquet, stretch, columns):
@@ -51,9 +51,9 @@ def find_columns(schema: pa.Schema, reading: Reading, path: str) -> dict[str, st
     InputError
         If nodes or topics have no column, or a column has an unsuitable type.
     """
-    found = {}
+    found, stated = {}, partition_roles(path, reading)
     for what, column, needed in column_roles(reading):
-        if column in schema.names or (needed and what in ("node", "topic")):
+        if column in schema.names or (needed and what in ("node", "topic") and what not in stated):
             find_column(schema.names, column, source=path, fix=f"name the right one with --{what}")
             found[what] = column
     check_types(schema, found, path, values=reading.publications)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from meshwright.arrow import from_numpy
@@ -26,6 +27,7 @@ from meshwright.pipeline.readers.fields import (
     read_sequences,
 )
 from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.lake_folders import partition_columns
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.times import CODES, parse_times
 
@@ -99,6 +101,25 @@ def column_roles(reading: Reading) -> list[tuple[str, str, bool]]:
     return found
 
 
+def partition_roles(path: str, reading: Reading) -> dict[str, str | None]:
+    """Return the values of the roles whose columns are partitions: stated by the folders of a file."""
+    columns = partition_columns(path)
+    return {what: columns[column] for what, column, _ in column_roles(reading) if column in columns}
+
+
+def _with_stated(columns: Mapping[str, pa.Array], stretch: Stretch, count: int) -> Mapping[str, pa.Array]:
+    """Return the fields by role, with what the folders of the file state where they have no value."""
+    found = dict(columns)
+    for what, value in stretch.stated.items():
+        given = found.get(what)
+        if given is not None and given.null_count and value is not None:
+            plain = given.dictionary_decode() if pa.types.is_dictionary(given.type) else given
+            found[what] = pc.fill_null(plain.cast(pa.string()), value)
+        elif given is None:
+            found[what] = pa.repeat(pa.scalar(value, pa.string()), count)
+    return found
+
+
 def make_rows(
     stretch: Stretch,
     lines: int,
@@ -130,6 +151,7 @@ def make_rows(
         Further reasons, with the records that they apply to.
     """
     count = len(places)
+    columns = _with_stated(columns, stretch, count) if stretch.stated else columns
     wrong = np.zeros(count, dtype=bool)
     found: list[tuple[NDArray[np.bool_], str]] = []
     time = sequence = leaves = None
@@ -225,7 +247,5 @@ def _encoded(read: Names, good: NDArray[np.bool_]) -> pa.DictionaryArray:
 
 def _count_empty(operations: pa.Array, good: NDArray[np.bool_]) -> int:
     """Return how many good rows have an operation without a letter; a missing one is not empty."""
-    import pyarrow.compute as pc
-
     blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(operations), ""), False)
     return int(np.count_nonzero(blank.to_numpy(zero_copy_only=False) & good))

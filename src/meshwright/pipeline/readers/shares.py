@@ -17,11 +17,11 @@ from meshwright.pipeline.readers.broker_pages import read_page_rows
 from meshwright.pipeline.readers.csv_files import read_csv, read_layout
 from meshwright.pipeline.readers.edge_lists import read_edges
 from meshwright.pipeline.readers.fields import INVALID_FILTER
-from meshwright.pipeline.readers.formats import MQTT_FORMATS, Reading, check_packing
+from meshwright.pipeline.readers.formats import MQTT_FORMATS, ROW_FORMATS, Reading, check_packing
 from meshwright.pipeline.readers.json_lines import read_json_lines
 from meshwright.pipeline.readers.mosquitto_logs import log_shares, read_log
 from meshwright.pipeline.readers.parquet_files import read_columns, read_parquet
-from meshwright.pipeline.readers.rows import Rows, keep_rows, refuse_rows
+from meshwright.pipeline.readers.rows import Rows, keep_rows, partition_roles, refuse_rows
 from meshwright.pipeline.readers.sources import COMPRESSED, SourceFile, Stretch, shares
 
 Reader: TypeAlias = "Callable[[Stretch, Reading], Iterator[Rows]]"
@@ -50,7 +50,10 @@ def cut_shares(files: Sequence[SourceFile], reading: Reading, most: int) -> list
     if reading.format == "mosquitto-log":
         return log_shares(files)
     whole = reading.quoted_newlines or reading.format in ("nats-connz", "emqx")
-    return shares(files, most, unsplittable=("",) if whole else COMPRESSED)
+    cut = shares(files, most, unsplittable=("",) if whole else COMPRESSED)
+    if reading.format not in ROW_FORMATS:
+        return cut
+    return [[each._replace(stated=partition_roles(each.path, reading)) for each in share] for share in cut]
 
 
 def read_share(share: Sequence[Stretch], reading: Reading, brokers: Mapping[str, str]) -> Iterator[Rows]:

@@ -12,10 +12,10 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -32,6 +32,12 @@ from meshwright.files.urls import (
     why_unreachable,
 )
 from meshwright.pipeline.dataflow import make_batch
+from meshwright.pipeline.readers.lake_folders import (
+    refuse_remote_table_above,
+    refuse_table,
+    refuse_tables_above,
+    table_of,
+)
 from meshwright.pipeline.session.jobs import spark_errors
 
 if TYPE_CHECKING:
@@ -130,11 +136,15 @@ def _find_local(path: str, literal: bool) -> Iterator[SourceFile]:
     if not matched:
         missing = "matches no file" if WILD.search(path) else "does not exist"
         raise InputError(f"{path} {missing}: check the path")
+    if not literal:
+        refuse_tables_above(matched)
     for match in matched:
         if not Path(match).is_dir():
             yield _stat(match)
             continue
         for folder, below, names in os.walk(match, followlinks=True):
+            for name in (*below, *names):
+                refuse_table(table_of(f"{folder.rstrip('/')}/{name}"))
             below[:] = [name for name in below if not _is_hidden(name)]
             for name in names:
                 if not _is_hidden(name):
@@ -191,10 +201,12 @@ def _find_remote(url: str) -> Iterator[SourceFile]:
     system, path = file_system(above + options)
     try:
         info = system.get_file_info(path)
+        scheme = f"{above.partition(':')[0]}://"
+        refuse_remote_table_above(system, path, scheme)
         if info.type == fs.FileType.File:
             yield _remote_file(info, url)
             return
-        inside = [] if info.type == fs.FileType.NotFound else _files_below(system, path)
+        inside, tables = _files_below(system, path) if info.type == fs.FileType.Directory else ([], {})
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{url} cannot be reached: {why_unreachable(error)}") from error
     if info.type == fs.FileType.NotFound:
@@ -202,6 +214,8 @@ def _find_remote(url: str) -> Iterator[SourceFile]:
     wanted = [_pattern(unquote(each)) for each in _alternatives(bare)]
     for name, found in inside:
         if wild is None or any(each.fullmatch(f"{unquote(above)}/{name}") for each in wanted):
+            for table in tables.keys() & set(map(str, PurePosixPath(found.path).parents)):
+                refuse_table((table, tables[table]), scheme)
             # Names may have any letters, also those that mean something in a URL.
             yield _remote_file(found, f"{above}/{quote(name, safe=SAFE)}{options}")
 
@@ -221,14 +235,15 @@ def _pattern(wild: str) -> re.Pattern[str]:
     return re.compile(made)
 
 
-def _files_below(system: FileSystem, path: str) -> list[tuple[str, pa.fs.FileInfo]]:
-    """Return the files in a folder and its subfolders, each with its path in the folder."""
+def _files_below(system: FileSystem, path: str) -> tuple[list[tuple[str, pa.fs.FileInfo]], dict[str, str]]:
+    """Return the files in a folder and its subfolders, each with its path in the folder; and lake tables."""
     from pyarrow import fs
 
     found = system.get_file_info(fs.FileSelector(path, recursive=True))
     length = len(path.rstrip("/")) + 1
     named = [(info.path[length:], info) for info in found if info.type == fs.FileType.File]
-    return [(name, info) for name, info in named if not any(map(_is_hidden, name.split("/")))]
+    tables = dict(filter(None, (table_of(info.path) for info in found)))
+    return [(name, info) for name, info in named if not any(map(_is_hidden, name.split("/")))], tables
 
 
 def _remote_file(info: pa.fs.FileInfo, url: str) -> SourceFile:
@@ -281,6 +296,8 @@ class Stretch(NamedTuple):
     file: int
     whole: bool
     """Whether this is the complete file."""
+    stated: Mapping[str, str | None] = {}
+    """By role: what the folders of the file state, where it has no such column or no value in it."""
 
 
 def shares(
