@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import networkx as nx
@@ -20,10 +21,13 @@ from meshwright.cli import output
 from meshwright.deploy.folder_store import write_federation
 from meshwright.deploy.graph_files import export
 from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets.mosquitto.handbook import handbook
 from meshwright.deploy.wiring import folder_of, wire
+from meshwright.errors import InputError
+from meshwright.files.schema import HAS_CONTROL
 from meshwright.formatting import (
     escape_dot,
     escape_html,
@@ -99,24 +103,30 @@ def planned(folder: Path, names: tuple[str, ...]) -> Path:
     return folder / "plan"
 
 
+ONE_LINE = tuple(name for name in NAMES if not HAS_CONTROL.search(name))
+"""The hostile names that brokers may have; the others are refused."""
+
+
+def export_star(names: Sequence[str], folder: Path) -> Path:
+    """Export brokers of these names, the first in the middle, on this machine."""
+    links = tuple((names[0], name) for name in names[1:])
+    trees = NamedTrees(
+        tuple(sorted(names)), {"t": TopicTree(links, frozenset(names[:3]), frozenset(names[3:]))}
+    )
+    inventory = Inventory.on_loopback(trees.brokers)
+    return write_federation(trees, wire(trees), inventory, BrokerSettings(), folder)
+
+
 def test_federation_files(tmp_path: Path) -> None:
     """Folders, units, the compose file and plan.md hold hostile names of brokers and hosts safely."""
-    trees = NamedTrees(
-        tuple(sorted(NAMES)),
-        {
-            "t": TopicTree(
-                tuple((NAMES[0], name) for name in NAMES[1:]), frozenset(NAMES[:3]), frozenset(NAMES[3:])
-            )
-        },
-    )
-    inventory = Inventory(
-        {
-            name: Endpoint(f"h{number}<b>[x](javascript:1)", number + 1, tls=True)
-            for number, name in enumerate(trees.brokers)
-        }
-    )
-    folder = write_federation(trees, wire(trees), inventory, BrokerSettings(), tmp_path / "out")
-    assert {path.name for path in folder.iterdir() if path.is_dir()} == {folder_of(name) for name in NAMES}
+    for name in sorted(set(NAMES) - set(ONE_LINE)):
+        with pytest.raises(InputError, match="hold control characters or line breaks: rename them"):
+            export_star((name, "b"), tmp_path / "out")
+    with pytest.raises(InputError, match=r"host is 'h<b>\[x\]\(javascript:1\)', not a name or address"):
+        Endpoint("h<b>[x](javascript:1)", 1)
+    folder = export_star(ONE_LINE, tmp_path / "out")
+    assert set(read_federation(folder).wiring.order) == set(ONE_LINE)
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {folder_of(name) for name in ONE_LINE}
     for file in folder.rglob("*"):
         if file.is_file() and file.name != "federation.json":
             assert not UNSEEN & set(file.read_text()), file
@@ -137,11 +147,11 @@ def test_federation_files(tmp_path: Path) -> None:
         "strong",
         "em",
     }
-    assert all(visible(name) in page.text for name in NAMES)
+    assert all(visible(name) in page.text for name in ONE_LINE)
     services = yaml.safe_load((folder / "docker-compose.yml").read_text())["services"]
-    assert len(services) == len(NAMES)
+    assert len(services) == len(ONE_LINE)
     assert not any("$" in volume for service in services.values() for volume in service["volumes"])
-    for name in NAMES:
+    for name in ONE_LINE:
         unit = (folder / folder_of(name) / "mosquitto.service").read_text().splitlines()
         assert len(unit) == 14
         assert sum(line.startswith("Exec") for line in unit) == 3

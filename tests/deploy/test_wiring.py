@@ -12,7 +12,7 @@ from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.wiring import (
     LONGEST_FOLDER,
     Wiring,
-    check_folder_names,
+    check_broker_names,
     client_id,
     folder_of,
     local_client_id,
@@ -101,9 +101,9 @@ def test_client_ids_name_both_ends() -> None:
 
 def test_names_that_differ_only_in_case_are_refused() -> None:
     """Folders that some file systems cannot tell apart are refused, each pair named."""
-    check_folder_names(["oslo", "rome"])
+    check_broker_names(["oslo", "rome"])
     with pytest.raises(InputError, match=r"\('Oslo', 'oslo'\) differ only in case: rename"):
-        check_folder_names(["Oslo", "rome", "oslo"])
+        check_broker_names(["Oslo", "rome", "oslo"])
 
 
 def test_a_wiring_has_no_former_topics_by_default() -> None:

@@ -21,7 +21,7 @@ from meshwright.deploy.rollout import (
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import federation_files, require_capable, wave_files
 from meshwright.deploy.waves import compute_delta
-from meshwright.deploy.wiring import check_folder_names, rewire
+from meshwright.deploy.wiring import check_broker_names, rewire
 from meshwright.errors import InputError, first_five
 from meshwright.files.header import Kind, header_text
 
@@ -128,7 +128,7 @@ def plan_change(
             return Change(store, before, trees, endpoints, settings, delta, drift, begun)
     current = before.current
     wiring = rewire(trees, current)
-    check_folder_names(wiring.order)
+    check_broker_names(wiring.order)
     require_capable(wiring, settings)
     endpoints = places(wiring.order)
     now = replace(before, inventory=before.current_inventory)

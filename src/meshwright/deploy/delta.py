@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from meshwright.deploy.targets import RELOAD, RESTART, STOP
-from meshwright.deploy.wiring import TopicLine, Wiring, bridge_identity, client_id, local_client_id
+from meshwright.deploy.wiring import (
+    Direction,
+    TopicLine,
+    Wiring,
+    bridge_identity,
+    client_id,
+    local_client_id,
+)
+from meshwright.files.schema import Filter, Line
 from meshwright.formatting import counted
 
 
@@ -26,10 +34,10 @@ class Step:
     """One action on one broker, and the bridges that the broker dials afterwards."""
 
     action: str
-    broker: str
+    broker: Line
     removed: tuple[TopicLine, ...] = ()
     added: tuple[TopicLine, ...] = ()
-    bridges: Mapping[str, Mapping[str, str]] | None = None
+    bridges: Mapping[Line, Mapping[Filter, Direction]] | None = None
     """The topics of each bridge by listener; None if only passwords and access lists change."""
 
     @property

@@ -23,7 +23,7 @@ from meshwright.deploy.manifest import (
 from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import federation_files, mode_of
-from meshwright.deploy.wiring import Wiring, check_folder_names, folder_of
+from meshwright.deploy.wiring import Wiring, check_broker_names, folder_of
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import holder, locked, new_folder
 from meshwright.files.folder_change import (
@@ -57,7 +57,7 @@ def write_federation(
     OutputError
         If something else is there, or a file that is not ours, or was edited, is in the way.
     """
-    check_folder_names(wiring.order)
+    check_broker_names(wiring.order)
     checked = inventory.for_brokers(wiring.order)
     target = Path(path)
     if holds(target, FEDERATION):

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct, structs
 from meshwright.brokers.processes import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 from meshwright.files.limits import check_inventory_size
-from meshwright.files.schema import END, Count, Line, parse_record
+from meshwright.files.schema import END, Count, Line, check_fields, parse_record
 
 COLUMNS = ("broker", "host", "port")
 BOOLEANS = {"yes": "true", "no": "false"}
@@ -42,6 +42,9 @@ class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     """For fragments: the certificate, on the machines that dial this broker, that signs its own."""
     config: Line | None = None
     """For fragments: the broker's own configuration, if it can be read here, to check it."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def record(self) -> dict[str, Any]:
         """Return the endpoint as a record for the manifest: without what is not given."""

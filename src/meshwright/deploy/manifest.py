@@ -15,11 +15,11 @@ from meshwright.deploy.inventory import BrokerRecord, Inventory, moved_brokers
 from meshwright.deploy.rollout import Rollout, RolloutRecord
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import DEFAULT_TARGET, TARGETS
-from meshwright.deploy.wiring import Wiring, folder_of
+from meshwright.deploy.wiring import Direction, Wiring, folder_of
 from meshwright.errors import FormatError, InputError
 from meshwright.files.folder_change import CompletedFolder
 from meshwright.files.header import FEDERATION, check_header, damaged, header_text, read_header
-from meshwright.files.schema import Digest, InnerPath
+from meshwright.files.schema import Digest, Filter, InnerPath, Line
 
 FIRST_WITH_FILES = 2
 """The first schema whose manifest lists the files that are ours."""
@@ -28,23 +28,23 @@ FIRST_WITH_FILES = 2
 class ListedBroker(BrokerRecord, frozen=True, kw_only=True):
     """A broker in the manifest."""
 
-    folder: str | None = None
+    folder: Line | None = None
 
 
 class BridgeRecord(Struct, forbid_unknown_fields=True):
     """A bridge in the manifest: its topics, each with its direction."""
 
-    dialler: str
-    listener: str
-    topics: dict[str, str]
+    dialler: Line
+    listener: Line
+    topics: dict[Filter, Direction]
 
 
 class FormerBridge(Struct, forbid_unknown_fields=True):
     """The topics that a durable bridge no longer carries."""
 
-    dialler: str
-    listener: str
-    topics: tuple[str, ...]
+    dialler: Line
+    listener: Line
+    topics: tuple[Filter, ...]
 
 
 class FederationHeader(Struct, forbid_unknown_fields=True):
@@ -60,7 +60,7 @@ class FederationHeader(Struct, forbid_unknown_fields=True):
     bridges: tuple[BridgeRecord, ...]
     files: dict[InnerPath, Digest]
     fragment: bool = False
-    identity: str | None = None
+    identity: Digest | None = None
     taken_off: tuple[FormerBridge, ...] = ()
     gone: tuple[BrokerRecord, ...] = ()
     rollout: RolloutRecord | None = None

@@ -19,7 +19,7 @@ from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD, START, STOP
 from meshwright.deploy.wiring import Wiring
-from meshwright.files.schema import Count
+from meshwright.files.schema import Count, Line
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class RolloutRecord(Struct, forbid_unknown_fields=True):
 
     target: str
     done: Count
-    brokers: dict[str, Endpoint]
+    brokers: dict[Line, Endpoint]
     waves: tuple[tuple[Step, ...], ...]
 
     @property

@@ -13,11 +13,14 @@ import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 from urllib.parse import quote
+
+from msgspec import Meta
 
 from meshwright.deploy.named_trees import NamedTrees, filters_by_link
 from meshwright.errors import InputError, first_five
+from meshwright.files.schema import END, HAS_CONTROL
 from meshwright.formatting import counted
 
 Bridges: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
@@ -26,6 +29,7 @@ BridgesByEnd: TypeAlias = dict[str, dict[str, Mapping[str, str]]]
 TopicLine: TypeAlias = tuple[str, str, str]
 """A line of a bridge: its listener, the topic, and the direction."""
 
+Direction: TypeAlias = Annotated[str, Meta(pattern=rf"^(?:both|out|in){END}", description="both, out or in")]
 BOTH, OUT, IN = "both", "out", "in"
 """Directions in which messages cross a bridge, as its dialler sees them."""
 
@@ -184,11 +188,15 @@ def bridge_identity(key: str | None, client: str) -> str:
     return f"{client}.{hmac.new(key.encode(), client.encode(), hashlib.sha256).hexdigest()[:IDENTITY]}"
 
 
-def check_folder_names(brokers: Iterable[str]) -> None:
-    """Refuse brokers whose folder names differ only in case: some file systems cannot tell them apart."""
+def check_broker_names(brokers: Iterable[str]) -> None:
+    """Refuse brokers with control characters in their names, and folders that differ only in case."""
     taken: dict[str, str] = {}
     clashes = []
-    for broker in brokers:
+    names = list(brokers)
+    wrong = [broker for broker in names if HAS_CONTROL.search(broker)]
+    if wrong:
+        raise InputError(f"brokers {first_five(wrong)} hold control characters or line breaks: rename them")
+    for broker in names:
         other = taken.setdefault(folder_of(broker).lower(), broker)
         if other != broker:
             clashes.append((other, broker))

@@ -6,14 +6,16 @@ An error is one phrase that says which field is wrong, what it holds, and what i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
-from meshwright.errors import hide_secrets
+from meshwright.errors import InputError, hide_secrets
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -28,8 +30,12 @@ Digest: TypeAlias = Annotated[
 ]
 CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 """What no line may hold, as part of a character class: controls, further line ends, half a surrogate pair."""
+HAS_CONTROL = re.compile(f"[{CONTROL}]")
 Line: TypeAlias = Annotated[
     str, Meta(pattern=rf"^[^{CONTROL}]*{END}", description="a text without control characters")
+]
+Filter: TypeAlias = Annotated[
+    str, Meta(pattern=rf"^[^\s{CONTROL}]+{END}", description="a topic without spaces or control characters")
 ]
 _PART = rf"(?!\.\.?(?:/|{END}))[^/{CONTROL}]+"
 InnerPath: TypeAlias = Annotated[
@@ -62,9 +68,24 @@ def parse_record(content: object, of: type[Record], *, lax: bool = False) -> Rec
         raise ValueError(_explain(str(error), content, of, lax)) from error
 
 
-def known_fields(of: type[msgspec.Struct]) -> list[str]:
-    """Return the names of a record's fields in files."""
-    return [field.encode_name for field in msgspec.structs.fields(of)]
+def check_fields(record: msgspec.Struct) -> None:
+    """Check the fields of a record that was built in Python, which checks nothing by itself.
+
+    Raises
+    ------
+    InputError
+        If one holds what its type does not allow.
+    """
+    for name, kind in _types_of(type(record)).items():
+        value = getattr(record, name)
+        if not _fits(value, kind, lax=False):
+            raise InputError(f"{name} is {_short(value)}, not {_wanted(kind)}: correct it")
+
+
+@cache
+def _types_of(of: type) -> dict[str, Any]:
+    """Return the type of each field of a record or data class."""
+    return get_type_hints(of, include_extras=True)
 
 
 def _explain(message: str, content: Any, of: Any, lax: bool) -> str:
@@ -83,8 +104,7 @@ def _explain(message: str, content: Any, of: Any, lax: bool) -> str:
             kind, value = parts[int(index) if fixed else 0], value[int(index)]
             name += f"[{index}]"
         else:
-            fields = {each.encode_name: each.type for each in msgspec.structs.fields(inner)}
-            kind, value = fields[field], value[field]
+            kind, value = _types_of(inner)[field], value[field]
             name += f".{field}" if name else field
     if place is not None and place["key"]:
         kind = get_args(_inner(kind))[0]
@@ -96,7 +116,7 @@ def _explain(message: str, content: Any, of: Any, lax: bool) -> str:
     where, field = name or "it", wrong.group(2)
     if wrong.group(1).startswith("missing"):
         return f"{where} has no field {field!r}"
-    likely = get_close_matches(field, known_fields(_inner(kind)), 1)
+    likely = get_close_matches(field, _types_of(_inner(kind)), 1)
     return f"{where} has an unknown field {field!r}" + (f": did you mean {likely[0]!r}?" if likely else "")
 
 
@@ -104,7 +124,7 @@ def _inner(kind: Any) -> Any:
     """Return the record or container among the choices of a type."""
     if get_origin(kind) is Annotated:
         return _inner(get_args(kind)[0])
-    if isinstance(kind, type) or get_origin(kind) in (dict, list, tuple):
+    if isinstance(kind, type) or get_origin(kind) in (dict, Mapping, list, tuple):
         return kind
     return next((_inner(each) for each in get_args(kind) if _inner(each) is not None), None)
 

@@ -156,9 +156,17 @@ class FakeFederation:
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        ('{"number": "7", "plan": "none"}', "the request is not complete: KeyError: 'relays'"),
+        ('{"number": "7", "plan": "none"}', "the request is not complete: it has no field 'relays'"),
         (
-            '{"number": "7", "plan": "none", "overlaps": "refuse", "relays": 1}',
+            '{"number": "7", "plan": "none", "relays": true, "places": {}, "overlaps": "refuse"}',
+            "the request is not complete: it has an unknown field 'overlaps'",
+        ),
+        (
+            '{"number": "7", "plan": "p", "relays": true, "places": {"a": {"host": "h\\nlog", "port": 1}}}',
+            r"the request is not complete: places['a'].host is 'h\nlog', not a name or address",
+        ),
+        (
+            '{"number": "7", "plan": "none", "relays": true, "places": {}}',
             "no plan none: nothing is there; make one with meshwright plan DATASET --out PLAN",
         ),
     ],
@@ -347,7 +355,7 @@ def test_a_new_secret_rolls_out_in_waves(tmp_path: Path, profile: str) -> None:
         secret.chmod(0o600)
     with run_federation(trees, folder, BrokerSettings(profile, secret=read_secret(secrets[0]))) as federation:
         request = {
-            "number": "1", "plan": str(plan), "overlaps": "refuse", "relays": False,
+            "number": "1", "plan": str(plan), "relays": False,
             "secret": str(secrets[1]),
             "places": {name: each.record() for name, each in federation.inventory.endpoints.items()},
         }  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from meshwright.brokers.processes import BrokerKind
+from meshwright.deploy.targets import check_line, write_lines
 from meshwright.deploy.wiring import Wiring, folder_of
 
 
@@ -15,16 +16,18 @@ def systemd_unit(broker: str, kind: BrokerKind) -> str:
     # systemd expands %: double it.
     name = folder_of(broker).replace("%", "%%")
     folder = f"/etc/meshwright/{name}"
-    return (
-        "[Unit]\n"
-        f"Description={kind.product} broker {name}, planned by Meshwright\n"
-        "After=network-online.target\nWants=network-online.target\n\n"
-        "[Service]\n"
-        f"WorkingDirectory={folder}\n"
-        f"ExecStartPre=+/bin/chown -hR {kind.user} {folder}\n"
-        f"ExecStart=/usr/sbin/{kind.command}\n"
-        "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
-        "[Install]\nWantedBy=multi-user.target\n"
+    return write_lines(
+        [
+            "[Unit]",
+            f"Description={kind.product} broker {name}, planned by Meshwright",
+            *("After=network-online.target", "Wants=network-online.target", ""),
+            "[Service]",
+            f"WorkingDirectory={folder}",
+            f"ExecStartPre=+/bin/chown -hR {kind.user} {folder}",
+            f"ExecStart=/usr/sbin/{kind.command}",
+            *("ExecReload=/bin/kill -HUP $MAINPID", "Restart=on-failure", ""),
+            *("[Install]", "WantedBy=multi-user.target"),
+        ]
     )
 
 
@@ -33,11 +36,11 @@ def docker_compose(wiring: Wiring, kind: BrokerKind, image: str) -> str:
     service_of = {broker: f"broker-{number:04}" for number, broker in enumerate(wiring.order)}
     services: Mapping[str, Any] = {
         service_of[broker]: {
-            "image": image,
+            "image": check_line(image),
             "network_mode": "host",
             "working_dir": "/federation",
             "command": ["sh", "-c", f"chown -hR {kind.user} . && exec {kind.command}"],
-            "volumes": [f"./{folder_of(broker)}:/federation"],
+            "volumes": [check_line(f"./{folder_of(broker)}:/federation")],
             "restart": "unless-stopped",
             "depends_on": [service_of[other] for other in wiring.dialled_by(broker)],
         }

@@ -17,6 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from meshwright.brokers.processes import Brokers
 from meshwright.deploy.change import plan_change
 from meshwright.deploy.folder_store import FederationFolder, hold_running, is_supervised
@@ -27,7 +29,8 @@ from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import read_named_trees
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.atomic import new_file
-from meshwright.files.schema import parse_record
+from meshwright.files.header import parse_json
+from meshwright.files.schema import Line, parse_record
 from meshwright.files.urls import local_path
 
 REQUEST_FILE = "request.json"
@@ -39,6 +42,19 @@ CALM = 60.0
 """Seconds after which a broker that was started again counts as healthy."""
 NUMBER = re.compile("[0-9A-Za-z]{1,64}")
 """What the number of a request looks like; it becomes part of a file name."""
+
+
+class Request(Struct, forbid_unknown_fields=True):
+    """What `request.json` asks for."""
+
+    number: str
+    plan: Line
+    relays: bool
+    places: dict[Line, Endpoint]
+    profile: str | None = None
+    version: str | None = None
+    secret: Line | None = None
+    """A file with another secret."""
 
 
 def request_update(
@@ -152,11 +168,11 @@ def _answer_request(
     """
     file = folder / REQUEST_FILE
     try:
-        request = json.loads(file.read_text(encoding="utf-8"))
+        request = parse_json(file.read_text(encoding="utf-8"))
         number = request["number"]
         if not NUMBER.fullmatch(number):
             raise ValueError(f"number {number!r}")
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         file.unlink(missing_ok=True)
         say(f"ignored a request that cannot be read: {type(error).__name__}: {error}")
         return federation
@@ -177,18 +193,19 @@ def _apply_request(
     """
     changing = federation
     try:
-        trees = read_named_trees(request["plan"], allow_relays=request["relays"])
-        places = {broker: parse_record(fields, Endpoint) for broker, fields in request["places"].items()}
-        settings = federation.settings.changed(*map(request.get, ("profile", "version", "secret")))
-        change = plan_change(FederationFolder(federation.brokers.folder), trees, settings, Inventory(places))
+        asked = parse_record(request, Request)
+        trees = read_named_trees(asked.plan, allow_relays=asked.relays)
+        settings = federation.settings.changed(asked.profile, asked.version, asked.secret)
+        store = FederationFolder(federation.brokers.folder)
+        change = plan_change(store, trees, settings, Inventory(asked.places))
         changing = replace(federation, settings=settings, inventory=change.inventory)
         return changing, {"changed": apply_change(change, changing)}
     except (MeshwrightError, OSError) as error:
         answer = str(error)
     except MemoryError:
         answer = "out of memory"
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        answer = f"the request is not complete: {type(error).__name__}: {error}"
+    except ValueError as error:
+        answer = f"the request is not complete: {error}"
     return (changing if _is_changing(federation.brokers.folder) else federation), {"error": answer}
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from meshwright.deploy.wiring import TopicLine, Wiring, find_former_topics, folder_of
 from meshwright.errors import InputError, first_five
+from meshwright.files.schema import HAS_CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,6 +35,28 @@ LINKS, GONE, ACCESS, MOVED, EDITED = "links", "gone", "access", "moved", "edited
 its address, passwords, profile or version; and the repair of links that were changed by hand."""
 NOTHING, RELOAD, RESTART, START, STOP = "nothing", "reload", "restart", "start", "stop"
 """What a broker does to take over an edit; brokers that join start, and those that leave stop."""
+
+
+def write_lines(lines: Iterable[str]) -> str:
+    """Return the text of a configuration, access list, list of users or unit: nothing else writes one."""
+    return "".join(f"{check_line(line)}\n" for line in lines)
+
+
+def check_line(line: str) -> str:
+    """Return a line as it is; so nothing that comes from a manifest, request or file becomes one of its own.
+
+    Raises
+    ------
+    InputError
+        If it holds a control character. Only its first word is shown: the line may hold a password.
+    """
+    if HAS_CONTROL.search(line):
+        word = HAS_CONTROL.split(line)[0].partition(" ")[0]
+        raise InputError(
+            f"a line of configuration that begins with {word[:40]!r} would hold a control character or a "
+            "line break: correct the name, address or password in it"
+        )
+    return line
 
 
 @dataclass(frozen=True)
@@ -158,7 +181,7 @@ def federation_files(
     }
     return {
         **files,
-        "start-order.txt": "".join(f"{folder_of(broker)}\n" for broker in wiring.order),
+        "start-order.txt": write_lines(map(folder_of, wiring.order)),
         **target.shared_files(trees, wiring, inventory, settings),
     }
 

@@ -11,10 +11,13 @@ from pathlib import Path
 
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.targets import write_lines
 from meshwright.deploy.targets.mosquitto.parse import read_configurations
 from meshwright.deploy.wiring import BOTH, OUT, Wiring, client_id
 from meshwright.errors import InputError, MeshwrightError
 
+LONGEST_PASSWORD = 65_535
+"""The most bytes of a password in MQTT."""
 FRAGMENT, REQUIREMENTS = "meshwright.conf", "required.md"
 """The files of a broker's folder."""
 
@@ -29,14 +32,17 @@ def remote_password(endpoint: Endpoint) -> list[str]:
     """
     if endpoint.password_file is None:
         return []
+    file = Path(endpoint.password_file)
     try:
-        word = Path(endpoint.password_file).read_text(encoding="utf-8").rstrip("\r\n")
+        if not file.is_file():
+            raise FileNotFoundError(file)  # also for devices, which may never end, and pipes
+        with file.open("rb") as opened:
+            word = opened.read(LONGEST_PASSWORD + 1).decode().rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"cannot read the password file {endpoint.password_file} of {endpoint.address}: "
-            "correct the inventory"
+            f"cannot read the password file {file} of {endpoint.address}: correct the inventory"
         ) from error
-    if not word or not word.isprintable():
+    if not word.isprintable() or not 0 < len(word) <= LONGEST_PASSWORD:
         raise InputError(f"{endpoint.password_file} must hold one password on one line: correct it")
     return [f"remote_password {word}"]
 
@@ -68,11 +74,11 @@ def requirements(wiring: Wiring, inventory: Inventory, settings: BrokerSettings,
         tls = f" with TLS, and a certificate for `{endpoint.host}`" if endpoint.tls else ""
         parts.append(f"- It listens on port {endpoint.port}{tls}, where {', '.join(diallers)} dial.")
         if endpoint.user is not None:
-            lines = "\n".join([f"user {endpoint.user}", *access_lines(wiring, broker)])
-            parts.append(
+            parts += [
                 f"- Its password file has the user `{endpoint.user}`. If it has an access list, these lines "
-                f"are in it:\n\n```text\n{lines}\n```"
-            )
+                "are in it:",
+                *("", "```text", f"user {endpoint.user}", *access_lines(wiring, broker), "```"),
+            ]
         else:
             parts.append(
                 "- It lets bridges in without a user: the inventory names none. Give `user` and "
@@ -87,7 +93,7 @@ def requirements(wiring: Wiring, inventory: Inventory, settings: BrokerSettings,
         parts.append(
             "- Its `max_queued_messages` holds a burst over one bridge; 1,000 is Mosquitto's default."
         )
-    return "\n".join(parts) + "\n"
+    return write_lines(parts)
 
 
 def check_existing(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> dict[str, list[str]]:

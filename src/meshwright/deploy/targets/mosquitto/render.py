@@ -36,6 +36,7 @@ from meshwright.brokers.mosquitto import CONFIGURATION
 from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.passwords import CLIENT_USER, client_password, derive, password
 from meshwright.deploy.settings import BrokerSettings
+from meshwright.deploy.targets import write_lines
 from meshwright.deploy.targets.mosquitto.fragments import (
     FRAGMENT,
     REQUIREMENTS,
@@ -46,7 +47,7 @@ from meshwright.deploy.wiring import BOTH, IN, OUT, Wiring, bridge_identity, cli
 from meshwright.filters.groups import group_numbers
 from meshwright.filters.mqtt import has_wildcard
 
-HEADER = "# Planned by Meshwright, which overwrites this file: change the plan instead.\n"
+HEADER = "# Planned by Meshwright, which overwrites this file: change the plan instead."
 DATA_README = "Mosquitto keeps here what it has queued.\n"
 UNUSED_PREFIX = "meshwright-gone/"
 """The local prefix of a topic that a bridge no longer carries: no client publishes there."""
@@ -55,7 +56,7 @@ MAX_IN_FLIGHT = 20_000
 limit, or with the highest possible one, a restart forgets the state of each message and resends some."""
 MAX_QUEUED = 100_000
 """A burst over one bridge can exceed Mosquitto's default of 1,000."""
-CLIENT_ACCESS = f"user {CLIENT_USER}\ntopic readwrite #\n"
+CLIENT_ACCESS = write_lines([f"user {CLIENT_USER}", "topic readwrite #"])
 """What the clients of a broker may do there: everything."""
 LOG_TYPES = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
 PASSWORD_ITERATIONS = 101
@@ -87,7 +88,7 @@ def broker_files(
         files["access"] = CLIENT_ACCESS if apart else f"{CLIENT_ACCESS}{rights}"
         if apart:
             files["bridges.passwords"], files["bridges.access"] = users, rights
-        files["client.password"] = client_password(settings.secret, broker) + "\n"
+        files["client.password"] = write_lines([client_password(settings.secret, broker)])
     return files
 
 
@@ -117,18 +118,14 @@ def configuration(wiring: Wiring, inventory: Inventory, settings: BrokerSettings
         lines.append("persistence false")
     lines += [f"max_queued_messages {MAX_QUEUED}", "set_tcp_nodelay true"]
     lines += ["log_dest stderr", *(f"log_type {kind}" for kind in LOG_TYPES)]
-    parts = [HEADER, *(f"{line}\n" for line in lines)]
-    parts += [
-        "\n" + _bridge(wiring, inventory, settings, broker, listener)
-        for listener in wiring.dialled_by(broker)
-    ]
-    return "".join(parts)
+    bridges = [_bridge(wiring, inventory, settings, broker, other) for other in wiring.dialled_by(broker)]
+    return "\n".join([write_lines([HEADER, *lines]), *bridges])
 
 
 def fragment(wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str) -> str:
     """Return the file that an existing configuration includes: the broker's bridges, and nothing else."""
-    parts = [_bridge(wiring, inventory, settings, broker, other) for other in wiring.dialled_by(broker)]
-    return "\n".join([HEADER, *parts])
+    bridges = [_bridge(wiring, inventory, settings, broker, other) for other in wiring.dialled_by(broker)]
+    return "\n".join([write_lines([HEADER]), *bridges])
 
 
 def _bridge(
@@ -162,13 +159,9 @@ def _bridge(
         options += [f'topic {topic} {OUT} {settings.qos} {UNUSED_PREFIX} ""' for topic in former]
     options += [f'topic {topic} {direction} {settings.qos} "" ""' for topic, direction in topics.items()]
     suffix = f".{_digest([*ends, *options])}" if settings.reloads else ""
-    lines = (
-        f"connection {name}{suffix}",
-        *ends,
-        f"local_clientid local.{name}{suffix}",
-        *options,
+    return write_lines(
+        [f"connection {name}{suffix}", *ends, f"local_clientid local.{name}{suffix}", *options]
     )
-    return "".join(f"{line}\n" for line in lines)
 
 
 def mask(text: str) -> str:
@@ -181,7 +174,7 @@ def password_line(secret: bytes, user: str, word: str) -> str:
     salt = derive(secret, "salt", word)[:12]
     digest = hashlib.pbkdf2_hmac("sha512", word.encode(), salt, PASSWORD_ITERATIONS)
     encoded_salt, encoded_digest = (base64.b64encode(part).decode() for part in (salt, digest))
-    return f"{user}:$7${PASSWORD_ITERATIONS}${encoded_salt}${encoded_digest}\n"
+    return write_lines([f"{user}:$7${PASSWORD_ITERATIONS}${encoded_salt}${encoded_digest}"])
 
 
 def bridge_users(wiring: Wiring, broker: str, settings: BrokerSettings) -> str:
@@ -199,9 +192,9 @@ def bridge_access(wiring: Wiring, broker: str, settings: BrokerSettings) -> str:
     parts = []
     for dialler, topics in wiring.dialled_to(broker).items():
         rights = {BOTH: "readwrite", OUT: "write"}
-        allowed = [f"topic {rights.get(direction, 'read')} {topic}\n" for topic, direction in topics.items()]
+        allowed = [f"topic {rights.get(direction, 'read')} {topic}" for topic, direction in topics.items()]
         user = bridge_identity(settings.identity_key, client_id(dialler, broker))
-        parts.append(f"\nuser {user}\n{''.join(allowed)}")
+        parts.append(write_lines(["", f"user {user}", *allowed]))
     return "".join(parts)
 
 
