@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from calls import overlay_of
 from meshwright import measure
-from meshwright.designs import existence, witnesses
+from meshwright.designs import existence, rings_and_stars
 from meshwright.designs.design import design
 from meshwright.designs.existence import Existence, Limits, soc_exists, tco_exists
 from meshwright.designs.plan import Plan
@@ -256,7 +256,7 @@ def test_plain_shapes() -> None:
     """A star, a ring, a tree with few links per node and all pairs connect what shares topics."""
     interest = Interest.from_dict({name: {"x"} for name in "abcdefg"} | {"p": {"y"}, "q": {"y"}, "z": {"w"}})
     budget = {"max_degree": 3}
-    plans = {plan.algorithm: plan for plan in witnesses.shapes(interest, 3, budget)}
+    plans = {plan.algorithm: plan for plan in rings_and_stars.shapes(interest, 3, budget)}
     links = {name: len(plan.overlay) for name, plan in plans.items()}
     assert links == {"star": 7, "ring of all": 8, "tree": 7, "all pairs": 22}
     degrees = {name: measure.degrees(plan.overlay).maximum for name, plan in plans.items()}
@@ -268,15 +268,15 @@ def test_plain_shapes() -> None:
         assert plan.overlay.contribution.tolist() == measure.contributions(interest, u, v).tolist()
     assert measure.diameters(plans["tree"].overlay).maximum == 4
     for degree in (None, 1):
-        assert "tree" not in [plan.algorithm for plan in witnesses.shapes(interest, degree, {})]
-    assert witnesses.partner_counts(interest).tolist() == [6] * 7 + [1, 1, 0]  # type: ignore[union-attr]
+        assert "tree" not in [plan.algorithm for plan in rings_and_stars.shapes(interest, degree, {})]
+    assert rings_and_stars.partner_counts(interest).tolist() == [6] * 7 + [1, 1, 0]  # type: ignore[union-attr]
 
 
 def test_too_many_pairs_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs are counted topic by topic; up to the limit they are looked at."""
     interest = Interest.from_dict({name: {"x", "y"} for name in "abc"})
     for most, few in ((6, True), (5, False)):
-        monkeypatch.setattr(witnesses, "MOST_PAIRS", most)
-        assert witnesses.few_pairs(interest) is few
-        assert (witnesses.partner_counts(interest) is not None) is few
-        assert ("all pairs" in [plan.algorithm for plan in witnesses.shapes(interest, None, {})]) is few
+        monkeypatch.setattr(rings_and_stars, "MOST_PAIRS", most)
+        assert rings_and_stars.few_pairs(interest) is few
+        assert (rings_and_stars.partner_counts(interest) is not None) is few
+        assert ("all pairs" in [plan.algorithm for plan in rings_and_stars.shapes(interest, None, {})]) is few

@@ -25,7 +25,7 @@ from meshwright.report.content import (
     migration_chart,
     title_of,
 )
-from meshwright.report.plan_charts import (
+from meshwright.report.plan_sections import (
     MOST_BARS,
     MOST_RANGE_LABELS,
     degree_chart,

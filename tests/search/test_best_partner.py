@@ -12,8 +12,8 @@ from meshwright import Interest
 from meshwright.designs.rings_and_stars import ring
 from meshwright.dynamic.mutable_overlay import remove_link
 from meshwright.greedy import grow, rules
-from meshwright.search.best_partner import find_best_partner, update_barred
 from meshwright.search.fragment_records import LOOSE, record_fragments, touch_topics
+from meshwright.search.improve import find_best_partner, update_barred
 from meshwright.search.ruin_and_recreate import RuinAndRecreate
 from meshwright.search.topic_trees import plant_trees
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from meshwright import bounds, measure
-from meshwright.designs import witnesses
+from meshwright.designs import rings_and_stars
 from meshwright.designs.design import design
 from meshwright.designs.exact.solve import solve
 from meshwright.designs.plan import Plan
@@ -197,7 +197,7 @@ def _quick(interest: Interest, limits: Limits, seed: int) -> Iterator[Plan]:
         goal["max_degree"] = limits.degree
     if limits.links is not None:
         goal["max_edges"] = limits.links
-    yield from witnesses.shapes(interest, limits.degree, goal)
+    yield from rings_and_stars.shapes(interest, limits.degree, goal)
     for name in ("gm", "minmax", "low", "cd2", "cdmax", "resilient"):
         yield design(interest, name, seed=seed)
     if not limits.connected:
@@ -266,7 +266,7 @@ def _open(limits: Limits, least: int, best: int | None) -> str:
 
 def refute_by_counting(interest: Interest, limits: Limits) -> str | None:
     """Return why no overlay is within the limits, by counting nodes; None if counting does not tell."""
-    clusters = witnesses.clusters(interest)
+    clusters = rings_and_stars.clusters(interest)
     largest = max(map(len, clusters), default=1)
     needed = interest.num_nodes - len(clusters)
     if limits.links is not None and needed > limits.links:
@@ -283,7 +283,7 @@ def refute_by_counting(interest: Interest, limits: Limits) -> str | None:
 
 def _too_far(interest: Interest, limits: Limits) -> str | None:
     """Return why some node cannot reach all that share a topic with it in time."""
-    counts = witnesses.partner_counts(interest)
+    counts = rings_and_stars.partner_counts(interest)
     if counts is None or not counts.any():
         return None
     busiest = int(counts.argmax())

@@ -11,7 +11,7 @@
 
 from meshwright import make_callable
 from meshwright.report.charts import degree_and_support, trade_off, write_front
-from meshwright.report.plan_charts import degree_chart, graph_picture, support_chart
+from meshwright.report.plan_sections import degree_chart, graph_picture, support_chart
 from meshwright.report.replays import churn_chart, churn_lines, churn_table
 from meshwright.report.tables import advice_lines, advice_table, comparison, refuting_lines, verdict_lines
 

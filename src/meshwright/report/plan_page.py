@@ -18,13 +18,16 @@ from meshwright.files.atomic import new_file
 from meshwright.formatting import counted, excess, percentage
 from meshwright.report.graph_data import GraphData, graph_data
 from meshwright.report.page import asset, badge, card, definitions, html_page, page_table, visible
-from meshwright.report.plan_charts import degree_chart, graph_picture, pareto_point, support_chart
 from meshwright.report.plan_facts import PlanFacts, alternatives, made_by, topic_effort
-from meshwright.report.plan_tables import (
+from meshwright.report.plan_sections import (
     SHOWN,
     broker_table,
+    degree_chart,
+    graph_picture,
     group_table,
+    pareto_point,
     split_first,
+    support_chart,
     topic_table,
     tree_section,
 )

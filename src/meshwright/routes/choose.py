@@ -328,8 +328,6 @@ def route(
     trees = attach(trees, links, publishers)
     if filters is None or objective != "hops":
         return trees
-    from meshwright.routes.choose import prefer_few_relays
-
     return prefer_few_relays(trees, filters)
 
 

@@ -170,7 +170,7 @@ def _require_trees(trees: object) -> None:
 def hops(trees: Trees) -> Hops:
     """Count the hops between all pairs of subscribers of each topic, exactly."""
     _require_trees(trees)
-    from meshwright.routes import paths as kernels
+    from meshwright.routes import spanning_trees as kernels
 
     total, pairs, usual, most = kernels.count_hops(trees.ptr, trees.above, frozen(~trees.relay, np.bool_))
     return Hops(
@@ -185,7 +185,7 @@ def hops(trees: Trees) -> Hops:
 def stretch(trees: Trees) -> Stretch:
     """Compare paths in the trees with the shortest paths in the whole overlay."""
     _require_trees(trees)
-    from meshwright.routes import paths as kernels
+    from meshwright.routes import spanning_trees as kernels
 
     links, sizes = adjacency(trees.overlay), np.diff(trees.ptr)
     entries = np.flatnonzero(~trees.relay)

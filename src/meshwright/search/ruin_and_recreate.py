@@ -21,9 +21,8 @@ from meshwright.greedy.engine import limit_of
 from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
-from meshwright.search.best_partner import Partners
 from meshwright.search.fragment_records import UNTOUCHED, FragmentRecords, Net
-from meshwright.search.improve import MOST_MORE, Limits, StepLinks, improve
+from meshwright.search.improve import MOST_MORE, Limits, Partners, StepLinks, improve
 from meshwright.search.topic_trees import TopicTrees, count_before, plant_trees
 
 WORD = 64

@@ -98,6 +98,33 @@ def add_rows(
 
 
 @inlined
+def digits_of(count: Int) -> Int:
+    """Return how many binary digits a count has."""
+    digits = np.int64(0)
+    while count > 0:
+        digits += 1
+        count >>= 1
+    return digits
+
+
+@inner
+def add_carry(carry: Bits, counters: Bits, top: Int) -> None:
+    """Add a row of bits, which is used up, to counters of `top` slices."""
+    words = np.uint64(len(carry))
+    for k in range(top):
+        digits, left = counters[k], nothing()
+        for j in range(NOTHING, words, EIGHT):
+            digit, more = load(digits, j), load(carry, j)
+            store(digits, j, digit ^ more)
+            more = more & digit
+            store(carry, j, more)
+            left = left | more
+        # No count has a carry into the next slice.
+        if any_of(left) == NOTHING:
+            return
+
+
+@inlined
 def count_one(slices: Bits, v: np.uint64) -> None:
     """Add 1 to the count of one node."""
     word, carry, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
