@@ -129,7 +129,7 @@ GALLERY: dict[str, tuple[str, str, Callable[[], Any]]] = {
     ),
     "trade-off": (
         "Few links or a low maximum degree",
-        "`advise --chart`, `best --front`, `advice.plot()`",
+        "`advise --chart`, `best --objective front`, `advice.plot()`",
         lambda: trade_off(others=_plans(), chosen=_plans()[1]),
     ),
     "degrees": (

@@ -175,7 +175,7 @@ def on_spark() -> Any:
     """Plan in parts and here, verify, profile, sample, and run the demo."""
     small, many = dataset("small"), dataset("many")
     shown = [
-        command(f"plan {small} --parts 3 --coverage 2 --algorithm low --out divided {ON}"),
+        command(f"plan {small} --parts 3,2 --algorithm low --out divided {ON}"),
         command(f"plan {many} --algorithm gpa --max-edges 150 --out here {ON}"),
         command(f"verify divided {small} {ON}"),
         command(f"verify {planned('small')} {small} --k 2 {ON}", 1),

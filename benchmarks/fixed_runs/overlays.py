@@ -101,7 +101,8 @@ def threads() -> Any:
 @fixed("design/front")
 def front() -> Any:
     """Plan the front: the fewest links for each maximum degree."""
-    line = f"plan {dataset('small')} --algorithm best --front --steps 3000 --certify --out front --json"
+    line = f"plan {dataset('small')} --algorithm best --objective front --steps 3000 --certify"
+    line += " --out front --json"
     return command(line), files("front")
 
 

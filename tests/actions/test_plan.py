@@ -29,17 +29,20 @@ def test_settings_of_spark_are_checked_where_it_may_not_run(source: Source, tmp_
         plan(source, out, DesignChoice(), parts=Parts(spark=SparkOptions(conf=["memory"])))
 
 
-@pytest.mark.parametrize(
-    ("parts", "costs", "complaint"),
-    [
-        (Parts(coverage=2), None, "--coverage applies to plans in parts"),
-        (Parts(2), Path("costs.csv"), "--costs and --parts cannot be combined"),
-    ],
-)
-def test_parts_that_do_not_fit(source: Source, parts: Parts, costs: Path | None, complaint: str) -> None:
+def test_parts_that_do_not_fit() -> None:
     """Options that mean nothing together are refused before anything is read."""
-    with pytest.raises(InputError, match=complaint):
-        plan(Source("nowhere.csv"), "plan", DesignChoice(), costs=costs, parts=parts)
+    with pytest.raises(InputError, match="--costs and --parts cannot be combined"):
+        plan(Source("nowhere.csv"), "plan", DesignChoice(), costs=Path("costs.csv"), parts=Parts(2))
+
+
+def test_parts_are_named_in_one_text() -> None:
+    """A number of parts, and with a comma how often each covers a topic; all else is refused."""
+    assert Parts.named(None, SparkOptions()) == Parts()
+    assert Parts.named("8", SparkOptions()) == Parts(8)
+    assert Parts.named("8,3", SparkOptions()) == Parts(8, 3)
+    for wrong in ("0", "8,0", "8,", ",3", "8,3,2", "-1", "²", "all"):
+        with pytest.raises(InputError, match="is not P or P,N"):
+            Parts.named(wrong, SparkOptions())
 
 
 def test_a_plan_is_what_python_designs(source: Source, tmp_path: Path) -> None:
@@ -51,7 +54,7 @@ def test_a_plan_is_what_python_designs(source: Source, tmp_path: Path) -> None:
     )  # fmt: skip
     assert made.plan.overlay.edges == mw.design(mw.load(source.path), "low", k=2.0).overlay.edges
     assert mw.verify(out, source.path).passed
-    assert made.to_dict() == {**made.plan.to_dict(), "plan": out, "report": None}
+    assert made.to_dict() == {**made.plan.to_dict(), "plan": out}
     assert next(iter(phases)) == f"reading {source.path}"
     again = plan(source, out, DesignChoice("low", {"k": 2.0}))
     assert again.notes == (

@@ -19,6 +19,10 @@ def test_spark_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     SparkOptions("local[2]", ["a=b=c", "d="]).open()
     assert found == [(("local[2]",), {"conf": {"a": "b=c", "d": ""}, "connect_timeout": 30.0})]
+    SparkOptions(conf=["spark.meshwright.connectTimeout=2.5"]).open()
+    assert found[1:] == [((None,), {"conf": {}, "connect_timeout": 2.5})]
+    with pytest.raises(InputError, match=r"connectTimeout is 'long': give a number of seconds"):
+        SparkOptions(conf=["spark.meshwright.connectTimeout=long"]).open()
     for wrong in ("a", "=b", ""):
         with pytest.raises(InputError, match="is not KEY=VALUE"):
             SparkOptions(conf=[wrong]).open()

@@ -103,8 +103,8 @@ def test_compare_says_that_a_limit_is_refuted(dataset: Path) -> None:
 
 
 def test_a_front(dataset: Path, tmp_path: Path) -> None:
-    """`plan --front` writes a plan for each row, each of which is verified."""
-    words = ["--algorithm", "best", "--front", "--steps", "50", "--out", str(tmp_path / "front")]
+    """`plan --objective front` writes a plan for each row, each of which is verified."""
+    words = ["--algorithm", "best", "--objective", "front", "--steps", "50", "--out", str(tmp_path / "front")]
     answer = meshwright("plan", dataset, *words, "--json")
     degrees = [plan["max_degree"] for plan in answer.json["plans"]]
     assert degrees == sorted(set(degrees))
@@ -117,13 +117,13 @@ def test_a_front(dataset: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--algorithm", "gm", "--front"], "gm has no --front"),
-        (["--algorithm", "best", "--front", "--k", "2"], "leave --k out"),
-        (["--algorithm", "best", "--front", "--objective", "edges"], "leave --objective out"),
+        (["--objective", "front"], "gm takes no --objective: leave it out, or take best or exact"),
+        (["--algorithm", "best", "--objective", "front", "--k", "2"], "leave --k out"),
+        (["--algorithm", "exact", "--objective", "front"], "choose edges or degree"),
     ],
 )
 def test_what_a_front_does_not_take(dataset: Path, words: list[str], expected: str) -> None:
-    """Another algorithm, or an objective: refused in one line, with nothing written."""
+    """Another algorithm, or a k: refused in one line, with nothing written."""
     assert expected in meshwright("plan", dataset, *words, "--out", dataset.parent / "front").complaint
     assert not (dataset.parent / "front").exists()
 

@@ -105,7 +105,6 @@ PAIRS = "u,v,cost\na,b,1\na,c,2\nb,c,1.5\n"
         (PAIRS.replace("1.5", "inf"), [], "('b', 'c', inf) are not finite numbers above zero"),
         (PAIRS.replace("1.5", "dear"), [], "cost is 'dear' in row 3"),
         (PAIRS + "a,mars,1\n", [], "'mars' that the interest does not know"),
-        (PAIRS.replace("a,c,2", "a,c,9"), ["--metric"], "'a' to 'c' costs 9.0, by way of 'b' only 1.0 + 1.5"),
         (PLACES + "a,1,1\n", [], "nodes 'a' have more than one place"),
         (PLACES.replace("c,3,5\n", ""), [], "no place for nodes 'c'"),
         (PLACES.replace("3,5", "3,nan"), [], "places ('c', 3.0, nan) are not finite"),
@@ -127,11 +126,14 @@ def test_no_costs(source: Path) -> None:
     """A missing file of costs is named; --metric without costs is refused."""
     words: list[str | Path] = ["plan", source, "--out", source.parent / "plan"]
     assert "nowhere.csv" in meshwright(*words, "--costs", "nowhere.csv").complaint
-    assert "--costs" in meshwright(*words, "--metric").complaint
+    assert "--costs" in meshwright("compare", source, "--metric").complaint
 
 
 def test_a_metric_passes(source: Path, places: Path) -> None:
-    """Costs that keep the triangle inequality pass --metric, places always."""
+    """Costs that keep the triangle inequality pass --metric, places always; a cheaper detour is refused."""
     for text in (PAIRS, PLACES):
         places.write_text(text, encoding="utf-8")
         assert meshwright("compare", source, "--costs", places, "--metric").code == 0
+    places.write_text(PAIRS.replace("a,c,2", "a,c,9"), encoding="utf-8")
+    refused = meshwright("compare", source, "--costs", places, "--metric")
+    assert "'a' to 'c' costs 9.0, by way of 'b' only 1.0 + 1.5" in refused.complaint

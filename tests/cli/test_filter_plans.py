@@ -38,7 +38,7 @@ def file(tmp_path: Path) -> Path:
 def test_groups_are_planned_routed_verified_and_exported(tmp_path: Path, file: Path) -> None:
     """From a file to bridges, without a flag that is repeated: the plan keeps the choice."""
     plan, out = tmp_path / "plan", tmp_path / "out"
-    answer = meshwright("plan", file, "--skip-unusable", "--expand", "#", "--out", plan)
+    answer = meshwright("plan", file, "--exclude-topic", "unusable", "--expand", "#", "--out", plan)
     assert answer.code == 0
     assert "filters overlap, in 1 group: '+/+/state' overlaps the most others, 2; use" in answer.out
     assert "skipped: 'wet rain'" in answer.out
@@ -58,7 +58,7 @@ def test_groups_are_planned_routed_verified_and_exported(tmp_path: Path, file: P
 def test_a_monitor_is_linked(tmp_path: Path, file: Path) -> None:
     """A broker that holds `#` is connected with all others; as plain names it would be linked to nobody."""
     words = ("plan", file, "--out", tmp_path / "plan", "--json")
-    answer = meshwright(*words, "--skip-unusable").json
+    answer = meshwright(*words, "--exclude-topic", "unusable").json
     assert (answer["edges"], answer["topics"]) == (3, 1)
     assert answer["topics_planned"]["joins_most"] == "#"
     plain = meshwright(*words, "--topic-kind", "plain", "--force").json
@@ -69,16 +69,16 @@ def test_unusable_filters_are_reported(tmp_path: Path, file: Path) -> None:
     """A filter that no bridge can carry is reported at plan, and refused where a bridge would need it."""
     plan = tmp_path / "plan"
     answer = meshwright("plan", file, "--out", plan)
-    assert "no bridge can carry these; leave them out with --skip-unusable: 'wet rain'" in answer.out
+    assert "no bridge can carry these; leave them out with --exclude-topic unusable: 'wet rain'" in answer.out
     assert meshwright("route", plan, file).code == 0
     refused = meshwright("export", plan, "--to", "mosquitto", "--out", tmp_path / "out")
     assert "'wet rain'" in refused.complaint
-    assert "--skip-unusable" in refused.complaint
+    assert "--exclude-topic unusable" in refused.complaint
 
 
 def test_excluded_filters_are_left_out(tmp_path: Path, file: Path) -> None:
     """Excluded filters are counted and recorded, and groups come apart without them."""
-    words: list[str | Path] = ["plan", file, "--skip-unusable", "--out", tmp_path / "plan"]
+    words: list[str | Path] = ["plan", file, "--exclude-topic", "unusable", "--out", tmp_path / "plan"]
     answer = meshwright(*words, "--exclude-topic", "#", "--exclude-topic", "+/+/state")
     assert "excluded: 2 filters, '#', '+/+/state'" in answer.out
     assert read_plan(tmp_path / "plan").metadata["topics"]["excluded"] == ["#", "+/+/state"]
@@ -107,7 +107,7 @@ def test_invalid_filters_name_the_way_out(tmp_path: Path) -> None:
     file.write_text("node,topic\na,x/#/y\nb,x/#\n")
     words: list[str | Path] = ["plan", file, "--out", tmp_path / "plan"]
     assert "'x/#/y' is no MQTT filter: # must be the whole last level" in meshwright(*words).complaint
-    assert meshwright(*words, "--skip-unusable").code == 0
+    assert meshwright(*words, "--exclude-topic", "unusable").code == 0
     assert meshwright(*words, "--topic-kind", "plain", "--force").code == 0
 
 
@@ -129,7 +129,7 @@ def test_datasets_record_the_kind(tmp_path: Path) -> None:
 
 def test_compare_and_advise_work_on_groups(file: Path) -> None:
     """Designs are compared on groups, not on filters."""
-    words = ("--skip-unusable", "--json")
+    words = ("--exclude-topic", "unusable", "--json")
     compared = meshwright("compare", file, "--algorithms", "gm,low", *words).json
     assert [plan["topics"] for plan in compared["plans"]] == [1, 1]
     advised = meshwright("advise", file, "--steps", "10", *words).json
@@ -213,7 +213,7 @@ def test_what_is_left_out_is_named_once(tmp_path: Path) -> None:
         (("dry rain", "wet rain"), "skipped: 'dry rain', 'wet rain' ('dry rain': it contains"),
     ):
         file.write_text("node,topic\na,x/#\nb,x/y\n" + "".join(f"a,{name}\n" for name in names))
-        words = ("plan", file, "--skip-unusable", "--force", "--out", tmp_path / "plan")
+        words = ("plan", file, "--exclude-topic", "unusable", "--force", "--out", tmp_path / "plan")
         assert said in meshwright(*words).out
 
 
@@ -232,7 +232,7 @@ def test_a_different_plan_is_kept(tmp_path: Path, file: Path) -> None:
     """Another plan is replaced only with --force; the same one is written again."""
     words: list[str | Path] = ["plan", file, "--out", tmp_path / "plan"]
     assert [meshwright(*words).code for _ in range(2)] == [0, 0]
-    for other in (["--algorithm", "ring"], ["--seed", "1"], ["--skip-unusable"]):
+    for other in (["--algorithm", "ring"], ["--seed", "1"], ["--exclude-topic", "unusable"]):
         assert "replace it with --force" in meshwright(*words, *other).complaint
     assert meshwright(*words, "--algorithm", "ring", "--force").code == 0
 
@@ -240,7 +240,7 @@ def test_a_different_plan_is_kept(tmp_path: Path, file: Path) -> None:
 def test_churn_chaos_and_soc_work_on_groups(tmp_path: Path, file: Path) -> None:
     """They take a plan's groups as topics, say so, and what churn writes verifies."""
     plan, out, trace = tmp_path / "plan", tmp_path / "out", tmp_path / "events.jsonl"
-    assert meshwright("plan", file, "--skip-unusable", "--expand", "#", "--out", plan).code == 0
+    assert meshwright("plan", file, "--exclude-topic", "unusable", "--expand", "#", "--out", plan).code == 0
     churned = meshwright("churn", plan, file, "--rounds", "4", "--out", out)
     assert churned.code == 0, churned.err
     assert "4 brokers, 2 topics, 5 subscriptions; 4 rounds" in churned.out
@@ -265,20 +265,30 @@ def test_churn_chaos_and_soc_work_on_groups(tmp_path: Path, file: Path) -> None:
 
 def test_soc_asks_for_overlays_of_groups(tmp_path: Path, file: Path) -> None:
     """Without a plan, overlapping filters count as one topic, and the witness is a plan of groups."""
-    answer = meshwright("soc", file, "--links", "3", "--skip-unusable", "--out", tmp_path / "plan", "--json")
+    answer = meshwright(
+        "soc", file, "--links", "3", "--exclude-topic", "unusable", "--out", tmp_path / "plan", "--json"
+    )
     assert (answer.json["answer"], answer.json["topics_planned"]["groups"]) == ("yes", 1)
     assert meshwright("verify", tmp_path / "plan", file).code == 0
-    assert meshwright("soc", file, "--links", "2", "--skip-unusable").code == 1
+    assert meshwright("soc", file, "--links", "2", "--exclude-topic", "unusable").code == 1
     plain = meshwright("soc", file, "--links", "0", "--topic-kind", "plain")
     assert plain.code == 0
-    words = ["--degree", "3", "--cost", "0", "--skip-unusable"]
+    words = ["--degree", "3", "--cost", "0", "--exclude-topic", "unusable"]
     refused = meshwright("soc", tmp_path / "plan", file, *words).complaint
-    assert "--skip-unusable asks whether some overlay exists" in refused
+    assert "--exclude-topic asks whether some overlay exists" in refused
 
 
 def test_plans_of_groups_load_in_python(tmp_path: Path, file: Path) -> None:
     """A certified plan of groups is loaded with its groups and prices, and saved again as it was."""
-    words: list[str | Path] = ["plan", file, "--skip-unusable", "--certify", "--out", tmp_path / "plan"]
+    words: list[str | Path] = [
+        "plan",
+        file,
+        "--exclude-topic",
+        "unusable",
+        "--certify",
+        "--out",
+        tmp_path / "plan",
+    ]
     assert meshwright(*words).code == 0
     plan = mw.load(tmp_path / "plan", file)
     assert plan.overlay.interest.num_topics == 1

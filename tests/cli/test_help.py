@@ -47,6 +47,17 @@ def test_every_command_explains_itself(name: str) -> None:
     assert all(given.help for given in COMMANDS[name].params)
 
 
+MOST_OPTIONS = 20
+"""The most options of a command, beside those that are made from the parameters of designs and --help."""
+
+
+@pytest.mark.parametrize("name", ["plan", "compare", "advise"])
+def test_a_command_has_few_options(name: str) -> None:
+    """Nobody reads a page of options: those of designs have a section of their own."""
+    own = [given for given in COMMANDS[name].params if given.param_type_name == "option"]
+    assert len([given.name for given in own if given.rich_help_panel is None]) <= MOST_OPTIONS
+
+
 def test_commands_are_the_promised_ones() -> None:
     """The commands are those that the documentation names."""
     assert set(PROGRAM.commands) == {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections import deque
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -35,17 +36,20 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """Yield the clock of progress that is asked for even without a terminal."""
     clock = Clock()
     monkeypatch.setattr(output, "time", clock)
-    return clock
+    asked = output.PROGRESS_WANTED.set(True)
+    yield clock
+    output.PROGRESS_WANTED.reset(asked)
 
 
 def test_quick_work_is_silent(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the first second nothing is shown, not even if forced and on a terminal."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with ProgressBar("GM", forced=True) as drawn:
+    with ProgressBar("GM") as drawn:
         clock.now += 0.9
         drawn(10, 0.5, "linking")
     assert screen.getvalue() == ""
@@ -54,7 +58,8 @@ def test_quick_work_is_silent(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 def test_long_work_without_a_terminal(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a terminal, long work is silent, or prints an occasional line if forced."""
     for forced in (False, True):
-        with ProgressBar("GM", forced=forced) as drawn:
+        output.PROGRESS_WANTED.set(forced)
+        with ProgressBar("GM") as drawn:
             for tenth in range(1, 10):
                 clock.now += 1
                 drawn(1000 * tenth, tenth / 10, "linking")
@@ -83,7 +88,7 @@ def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
 
 def test_other_work_is_printed_by_its_name(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Other phases than linking show their name instead of the support, and the time left."""
-    with ProgressBar("Best", forced=True) as drawn:
+    with ProgressBar("Best") as drawn:
         clock.now += 5
         drawn(1234, 0.25, "improving")
     assert capsys.readouterr().err == "meshwright: Best: 1,234 links, improving, 15 s left\n"
@@ -92,7 +97,8 @@ def test_other_work_is_printed_by_its_name(clock: Clock, capsys: pytest.CaptureF
 def test_searches_show_their_steps(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """A search shows its result so far and its steps, if forced; not within the first second."""
     for forced in (False, True):
-        with ProgressBar("Descent", SEARCH_STEPS, forced=forced) as drawn:
+        output.PROGRESS_WANTED.set(forced)
+        with ProgressBar("Descent", SEARCH_STEPS) as drawn:
             for steps in (1, 2000, 3000):
                 clock.now += 0.9
                 drawn(steps, 0.5, "cost 3")
@@ -101,7 +107,7 @@ def test_searches_show_their_steps(clock: Clock, capsys: pytest.CaptureFixture[s
 
 def test_stages_show_counts_and_time_left(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Phases of Spark show a count, a share and the time left of the phase; a new phase starts again."""
-    with ProgressBar(wording=amounts("rows"), forced=True) as drawn:
+    with ProgressBar(wording=amounts("rows")) as drawn:
         clock.now += 2.9
         drawn(1, 0.1, "reading")
         for share, phase in ((0.2, "reading"), (0.5, "reading"), (0.1, "sorting"), (0.6, "sorting")):
@@ -133,7 +139,7 @@ def test_other_bars_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch,
 
 def test_cells_of_an_earlier_run_cost_nothing(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """The time left of a reproduction follows from what this run did."""
-    with ProgressBar("reproduce", CELLS, forced=True) as drawn:
+    with ProgressBar("reproduce", CELLS) as drawn:
         drawn(10, 0.5, "a/fig1")
         for cells, share in ((11, 0.6), (1234, 0.7)):
             clock.now += 10
@@ -146,7 +152,7 @@ def test_cells_of_an_earlier_run_cost_nothing(clock: Clock, capsys: pytest.Captu
 
 def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """With a budget of links, the time left follows from the links if they are further than support."""
-    with ProgressBar("GPA", forced=True, goal=100) as drawn:
+    with ProgressBar("GPA", goal=100) as drawn:
         clock.now += 4
         drawn(50, 0.1, "linking")
     assert capsys.readouterr().err.endswith("50 links, 10.0 % support, 4 s left\n")
@@ -180,7 +186,7 @@ def test_no_pace_is_no_guess(share: float) -> None:
 
 def test_work_has_its_own_title_and_pace(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a title, that of each piece of work is shown, and its pace begins when the last one ended."""
-    with ProgressBar(forced=True) as bar:
+    with ProgressBar() as bar:
         for title, shares in (("GM", (0.5, 1.0)), ("Low-ODA", (0.25, 0.5))):
             report = titled(bar, title)
             assert report is not None
@@ -214,7 +220,7 @@ def test_a_phase_without_a_count_is_announced(clock: Clock, monkeypatch: pytest.
 
 def test_announced_phases_print_no_lines(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a terminal, a phase without a count prints nothing, even if progress is asked for."""
-    with ProgressBar(forced=True) as bar:
+    with ProgressBar() as bar:
         clock.now += 5
         announce_phase(bar, "reading a.csv")
     assert capsys.readouterr().err == ""

@@ -48,7 +48,7 @@ def test_an_exact_plan_is_verified_on_spark(dataset: Path) -> None:
 def test_a_divided_plan_states_its_loss(dataset: Path) -> None:
     """With --parts, the plan states them, it verifies, and the output has the loss."""
     out = dataset.parent / "plan"
-    answer = meshwright("plan", dataset, "--parts", "3", "--coverage", "1", "--out", out, "--json")
+    answer = meshwright("plan", dataset, "--parts", "3,1", "--out", out, "--json")
     assert answer.code == 0
     assert answer.json["way"] == "parts"
     assert answer.json["parameters"] == {"parts": 3, "coverage": 1}
@@ -56,7 +56,7 @@ def test_a_divided_plan_states_its_loss(dataset: Path) -> None:
     assert answer.json["loss"]["exact"] == exact
     assert answer.json["loss"]["share"] == pytest.approx(answer.json["edges"] / exact - 1)
     assert meshwright("verify", out, dataset).code == 0
-    printed = meshwright("plan", dataset, "--parts", "3", "--coverage", "1", "--out", out)
+    printed = meshwright("plan", dataset, "--parts", "3,1", "--out", out)
     assert f"extra links: {answer.json['loss']['share']:+.1%} on a sample of 200 brokers" in printed.out
 
 
@@ -78,7 +78,7 @@ def test_a_wrong_plan_fails_on_spark_too(dataset: Path) -> None:
         (["--algorithm", "ring", "--parts", "2"], "ring cannot be planned in parts"),
         (["--parts", "2", "--rounds", "2"], "rounds cannot be planned in parts"),
         (["--costs", "places.csv", "--parts", "2"], "--costs and --parts cannot be combined"),
-        (["--coverage", "2", *MASTER], "--coverage applies to plans in parts: add --parts P"),
+        (["--parts", "2,x", *MASTER], "--parts 2,x is not P or P,N"),
         (["--conf", "memory"], "--conf memory is not KEY=VALUE"),
     ],
 )

@@ -73,7 +73,7 @@ ONLY_PATHS = (
     "export plan --to json --out URL",
     "export plan --to mosquitto --out URL",
     "traffic rows.csv --out URL",
-    "plan dataset --algorithm best --front --out URL",
+    "plan dataset --algorithm best --objective front --out URL",
     "churn plan dataset --out URL",
     "workload zipf --nodes 9 --topics 9 --out other --raw URL",
     "content workload --out URL",

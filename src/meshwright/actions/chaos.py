@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from meshwright.actions.sources import LoadedPlan, load_plan
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import FileColumns
     from meshwright.churn.chaos import Scenario
     from meshwright.progress import Progress
-    from meshwright.store.interest_files import Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Failures:
 def fail_brokers(
     plan: str | Path,
     source: str | Path,
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
     *,
     most: int = 3,
     samples: int = 100,

@@ -14,10 +14,10 @@ from meshwright.formatting import counted
 from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import FileColumns
     from meshwright.churn.events import Event, FilterEvents
     from meshwright.churn.repair import Policy
     from meshwright.churn.replay import Replay
-    from meshwright.store.interest_files import Columns
 
 DEFAULT_ROUNDS = 1000
 
@@ -110,7 +110,7 @@ class Churned:
 def replay_churn(
     plan: str | Path,
     source: str | Path,
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
     *,
     options: PolicyOptions | None = None,
     events: ChurnEvents | None = None,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.actions.report import check_page, write_page
 from meshwright.actions.sources import (
     PlannedSource,
     Source,
@@ -88,6 +88,10 @@ def design(
     return source.planned(made)
 
 
+FRONT = "front"
+"""The objective of best that stands for the whole trade-off of links and maximum degree."""
+
+
 @dataclass(frozen=True)
 class DesignChoice:
     """Which design makes a plan, and how."""
@@ -99,6 +103,11 @@ class DesignChoice:
     threads: int = 1
     certify: bool = False
     """Whether the plan gets a proof of how few links are needed."""
+
+    @property
+    def is_front(self) -> bool:
+        """Whether a plan for each maximum degree is wanted, not one plan."""
+        return self.algorithm == "best" and self.parameters.get("objective") == FRONT
 
     def check(self, costs: object = None) -> None:
         """Refuse an unknown design, and parameters that do not fit it."""
@@ -115,16 +124,28 @@ class Parts:
     """Representatives per topic of a part; 3 by default."""
     spark: SparkOptions = field(default_factory=SparkOptions)
 
+    @classmethod
+    def named(cls, given: str | None, spark: SparkOptions) -> Parts:
+        """Return the parts that an option states as P, or P,N with their coverage."""
+        if given is None:
+            return cls(spark=spark)
+        found = re.fullmatch(r"([1-9]\d*)(?:,([1-9]\d*))?", given, re.ASCII)
+        if found is None:
+            raise InputError(
+                f"--parts {given} is not P or P,N: give the number of parts, as in 8, or also the "
+                "representatives of each for a topic, as in 8,3"
+            )
+        return cls(int(found[1]), None if found[2] is None else int(found[2]), spark)
+
     @property
     def unused(self) -> bool:
         """Whether Spark was asked for without parts, so that nothing runs there."""
-        return self.parts is None and self.spark.asked
+        return self.parts is None and self.spark != SparkOptions()
 
     def check(self, choice: DesignChoice, costs: object) -> None:
         """Refuse what cannot be planned in parts."""
-        if self.coverage is not None and self.parts is None:
-            raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
-        self.spark.settings()  # the session may not be needed, and then nobody reads them
+        if self.unused:
+            self.spark.settings()  # the session is not needed, and then nobody reads them
         if self.parts is None:
             return
         if costs is not None:
@@ -145,8 +166,6 @@ class Planned:
     plan: Plan
     source: PlannedSource
     out: str
-    report: str | None = None
-    """The page of the plan."""
     proving: float | None = None
     """How many seconds the certificate took, where that is known."""
     in_parts: PlanInParts | None = None
@@ -166,8 +185,7 @@ class Planned:
                 "share": lost.share,
             }
             way = {"way": "parts", "why": self._parts_given, "loss": loss}
-        files = {"plan": self.out, "report": self.report}
-        return {**self.plan.to_dict(), **self.source.to_dict(), **way, **files}
+        return {**self.plan.to_dict(), **self.source.to_dict(), **way, "plan": self.out}
 
     @property
     def _parts_given(self) -> str:
@@ -183,11 +201,7 @@ class Planned:
             sample = f"a sample of {self.in_parts.loss.nodes:,} brokers, planned both ways"
             lines.append(f"planned by divide and conquer: {self._parts_given}")
             lines.append(f"extra links: {self.in_parts.loss.share:+.1%} on {sample}")
-        return [
-            *lines,
-            *([] if self.report is None else [f"report: {self.report}"]),
-            f"written to {self.out}",
-        ]
+        return [*lines, f"written to {self.out}"]
 
 
 NOTHING_TO_PLAN = "nothing to plan; to plan it anyway, add --allow-empty"
@@ -199,14 +213,12 @@ def plan(
     choice: DesignChoice,
     *,
     costs: Path | None = None,
-    metric: bool = False,
     parts: Parts | None = None,
-    report: Path | None = None,
     allow_empty: bool = False,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Planned:
-    """Design an overlay for a dataset or file, and write the plan, with its page if that is named.
+    """Design an overlay for a dataset or file, and write the plan.
 
     With parts it is made on Spark; otherwise on this machine. A plan of another dataset, design or
     parameters is replaced only by `force`.
@@ -216,13 +228,11 @@ def plan(
     parts = parts or Parts()
     choice.check(costs)
     check_target(out, "plan")  # all that is wrong is said before long work
-    if report is not None:
-        check_page(report)
     parts.check(choice, costs)
     loaded = load_source(source, allow_empty=allow_empty, remedy=NOTHING_TO_PLAN, progress=progress)
     if not force:
         check_replaced(out, loaded.dataset, choice.algorithm)
-    link_costs = load_link_costs(costs, loaded.interest, metric=metric, progress=progress)
+    link_costs = load_link_costs(costs, loaded.interest, progress=progress)
     in_parts, proving = None, None
     if parts.parts is not None:
         in_parts = _make_in_parts(loaded, choice, parts, progress)
@@ -232,11 +242,8 @@ def plan(
     made = loaded.planned(made)
     if not force:
         check_replaced(out, loaded.dataset, choice.algorithm, made)
-    notes = [*loaded.notes, *write_over(made, out, page=report is not None)]
-    if report is not None:
-        notes += write_page(out, loaded.source, report, costs=link_costs, progress=progress).notes
-    page = None if report is None else str(report)
-    return Planned(made, loaded, out, page, proving, in_parts, parts.unused, tuple(notes))
+    notes = (*loaded.notes, *write_over(made, out))
+    return Planned(made, loaded, out, proving, in_parts, parts.unused, notes)
 
 
 def _make(
@@ -246,8 +253,6 @@ def _make(
 
     The plan of a design that ignores costs still gets its total cost.
     """
-    from dataclasses import replace
-
     from meshwright.designs.design import design as design_topics
     from meshwright.jit.announce import working_seconds
 
@@ -264,8 +269,6 @@ def _make(
 def _make_in_parts(
     loaded: PlannedSource, choice: DesignChoice, parts: Parts, progress: Progress | None
 ) -> PlanInParts:
-    from dataclasses import replace
-
     from meshwright.designs.proofs import certify
     from meshwright.pipeline.plans.parts import plan_in_parts
 
@@ -302,7 +305,9 @@ def write_over(made: Plan, out: str, *, page: bool = False) -> tuple[str, ...]:
     return note_lost(out, before, names_in(out), page=page)
 
 
-def note_lost(out: str, before: Iterable[str], after: Iterable[str], *, page: bool) -> tuple[str, ...]:
+def note_lost(
+    out: str, before: Iterable[str], after: Iterable[str], *, page: bool = False
+) -> tuple[str, ...]:
     """Return a note about further parts of a plan that were there before and are gone after writing it."""
     lost = {*before}.difference(after, ["report.html"] if page else [])
     gone = [part for file, part in FURTHER_PARTS.items() if file in lost]
@@ -331,7 +336,6 @@ def plan_front(
     choice: DesignChoice,
     *,
     costs: Path | None = None,
-    report: Path | None = None,
     allow_empty: bool = False,
     progress: Progress | None = None,
 ) -> Front:
@@ -340,19 +344,16 @@ def plan_front(
     from meshwright.report import write_front
     from meshwright.report.sheet import check_matplotlib
 
-    find(choice.algorithm)
     check_target(out, "front")
-    if choice.algorithm != "best":
-        raise InputError(f"{choice.algorithm} has no --front: leave it out, or take --algorithm best")
-    for name in ("objective", "k", "report"):
-        if name in choice.parameters or (name == "report" and report is not None):
-            raise InputError(f"--front covers the whole trade-off: leave --{name} out")
+    if "k" in choice.parameters:
+        raise InputError("--objective front covers the whole trade-off: leave --k out")
     check_matplotlib()
-    choice.check(costs)
+    limits = {name: value for name, value in choice.parameters.items() if name != "objective"}
+    replace(choice, parameters=limits).check(costs)
     loaded = load_source(source, allow_empty=allow_empty, remedy=NOTHING_TO_PLAN, progress=progress)
     plans = front(
         loaded.interest, seed=choice.seed, certify=choice.certify, threads=choice.threads,
-        progress=titled(progress, "Best"), **choice.parameters,
+        progress=titled(progress, "Best"), **limits,
     )  # fmt: skip
     write_front(plans, out, title=loaded.title)
     return Front(plans, loaded, out)

@@ -11,9 +11,9 @@ from meshwright.actions.spark import SparkOptions
 from meshwright.errors import EmptySourceError
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import FileColumns
     from meshwright.pipeline.dataset.profile import Profile
     from meshwright.progress import Progress
-    from meshwright.store.interest_files import Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Profiles:
 
 def profile_sources(
     sources: Sequence[str],
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
     *,
     chart: Path | None = None,
     seed: int = 0,
@@ -66,7 +66,7 @@ def profile_sources(
     session = (spark or SparkOptions()).open_unless(all(small), progress)
     made = {}
     for source in sources:
-        given = subscriptions(session, source, columns)
+        given = subscriptions(session, source, None if columns is None else columns.resolved())
         if not given.count:
             raise EmptySourceError(source)
         with report_stages(session, f"profiling {source}", progress, amount=given.count):

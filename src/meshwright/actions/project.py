@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meshwright.actions.sources import UNUSABLE
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,9 +55,8 @@ def arguments_for(command: str, project: Project) -> dict[str, Any]:
             "certify": design.certify,
             "costs": costs,
             "topic_kind": given.topic_kind,
-            "exclude": given.exclude or None,
+            "exclude": [*given.exclude, *([UNUSABLE] if given.skip_unusable else [])] or None,
             "expand": given.expand or None,
-            "skip_unusable": given.skip_unusable,
             "out": plan,
             "force": True,  # the plan is an output of the project
         },
@@ -197,8 +197,7 @@ def plan_project(
         today=project.place(wanted.today), columns=source.columns,
     )  # fmt: skip
     # What the new plan lacked at first, its trees may have brought back.
-    page = further.get("report") is not None
-    early = note_lost(out, before, between, page=page)
+    early = note_lost(out, before, between)
     noted = [each for each in planned.notes if each not in early]
-    lost = note_lost(out, before, names_in(out), page=page)
+    lost = note_lost(out, before, names_in(out))
     return ProjectPlan(planned, routing, (*read, *noted, *lost, *routing.notes))

@@ -11,11 +11,11 @@ from meshwright.errors import InputError, OutputError
 from meshwright.progress import Progress, announce_phase, titled
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import FileColumns
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
     from meshwright.report.plan_facts import PlanFacts
-    from meshwright.store.interest_files import Columns
     from meshwright.verify.claims import PlanReport
 
 REPORT = "report.html"
@@ -158,7 +158,7 @@ def write_page(
 def report_plan(
     plan: str,
     source: str,
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
     *,
     out: Path | None = None,
     today: str | None = None,

@@ -11,10 +11,10 @@ from meshwright.errors import InputError, first_five
 from meshwright.formatting import amount, counted
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import FileColumns
     from meshwright.filters.filter_plan import PlannedFilters
     from meshwright.interest import Interest
     from meshwright.routes import Trees
-    from meshwright.store.interest_files import Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def route(
     objective: str = "hops",
     rates: str | Path | None = None,
     today: str | Path | None = None,
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
 ) -> Routing:
     """Choose a tree for each topic of a stored plan, inside its overlay, and store the trees in it.
 
@@ -145,7 +145,7 @@ def route(
             "meshwright report",
             quote(str(plan)),
             quote(str(source)),
-            *(columns.options if columns else []),
+            *(columns.resolved().options if columns else []),
         ]
         what = "showed other trees" if "trees.parquet" in before else "was made before the plan had trees"
         outdated = f"report.html {what} and is removed; make it again: {' '.join(words)}"

@@ -12,9 +12,9 @@ from meshwright.files.atomic import check_target
 from meshwright.formatting import counted
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import FileColumns
     from meshwright.pipeline.dataset.sample import Sample
     from meshwright.progress import Progress
-    from meshwright.store.interest_files import Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ def sample_source(
     source: str,
     out: str,
     nodes: int,
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
     *,
     start: Sequence[str] = (),
     by: str | None = None,
@@ -62,7 +62,7 @@ def sample_source(
 
     check_target(out, "dataset")
     session = (spark or SparkOptions()).open_unless(fits_here(source), progress)
-    given = subscriptions(session, source, columns)
+    given = subscriptions(session, source, None if columns is None else columns.resolved())
     if not given.count:
         raise EmptySourceError(source)
     with report_stages(session, "sampling", progress, amount=given.count):

@@ -12,9 +12,9 @@ from meshwright.files.atomic import check_target
 from meshwright.progress import Progress, announce_phase, titled
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import FileColumns
     from meshwright.designs.existence import Existence
     from meshwright.measure import SocAnswer
-    from meshwright.store.interest_files import Columns
 
 MEASURES = {
     "filtering": ("filtering cost", "uninterested relays over all topics"),
@@ -143,7 +143,7 @@ def soc_of_plan(
     plan: str,
     source: str,
     asked: SocQuestion,
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
     *,
     progress: Progress | None = None,
 ) -> PlanAnswer:

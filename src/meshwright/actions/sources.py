@@ -5,7 +5,6 @@ Whether topics are filters, and which of them overlap, is decided here, for the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,18 +23,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class FileColumns:
+    """Where a file has its nodes and topics."""
+
+    node: str = "node"
+    topic: str = "topic"
+    delimiter: str | None = None
+    no_header: bool = False
+
+    def resolved(self) -> Columns:
+        """Return them as readers take them, checked."""
+        from meshwright.store.interest_files import Columns
+
+        return Columns(self.node, self.topic, self.delimiter, not self.no_header)
+
+
+UNUSABLE = "unusable"
+"""Stands for all filters that no bridge can carry, among those to leave out."""
+
+
+@dataclass(frozen=True)
 class TopicChoice:
     """How the topics of a dataset are read, and which MQTT filters are left out or replaced."""
 
     topic_kind: str | None = None
     """`mqtt` or `plain`; by default as the dataset says, or as they look."""
-    exclude: Sequence[str] = ()
-    """Filters that are left out."""
-    expand: Sequence[str] = ()
+    exclude: list[str] = field(default_factory=list)
+    """Filters that are left out; `UNUSABLE` for all that no bridge can carry."""
+    expand: list[str] = field(default_factory=list)
     """Catch-alls that are replaced by the filters that they cover; `auto` for all of them."""
-    skip_unusable: bool = False
-    """Whether filters that no bridge can carry are left out."""
-    rates: str | Path | None = None
+    rates: Path | None = None
     """A folder of traffic, whose published topics replace a catch-all, too."""
 
     def __post_init__(self) -> None:
@@ -44,10 +61,9 @@ class TopicChoice:
 
     def check_kind(self, kind: str) -> None:
         """Refuse choices of filters for plain topics."""
-        if kind != "mqtt" and (self.exclude or self.expand or self.skip_unusable):
+        if kind != "mqtt" and (self.exclude or self.expand):
             raise InputError(
-                "--exclude-topic, --expand and --skip-unusable apply to MQTT filters: add --topic-kind mqtt, "
-                "or leave them out"
+                "--exclude-topic and --expand apply to MQTT filters: add --topic-kind mqtt, or leave them out"
             )
 
 
@@ -131,7 +147,12 @@ def group_topics(interest: Any, choice: TopicChoice | None = None) -> PlannedSou
     )
     filters = plan_filters(
         interest,
-        FilterChoice(tuple(choice.exclude), tuple(choice.expand), choice.skip_unusable, tuple(published)),
+        FilterChoice(
+            tuple(name for name in choice.exclude if name != UNUSABLE),
+            tuple(choice.expand),
+            UNUSABLE in choice.exclude,
+            tuple(published),
+        ),
     )
     return PlannedSource(filters.groups, filters)
 
@@ -141,7 +162,7 @@ class Source:
     """A dataset or file, and how it is read."""
 
     path: str
-    columns: Columns | None = None
+    columns: FileColumns = FileColumns()
     topics: TopicChoice = field(default_factory=TopicChoice)
 
 
@@ -176,20 +197,22 @@ def load_source(
 
 
 def load_interest(
-    source: str | Path, columns: Columns | None = None, *, progress: Progress | None = None
+    source: str | Path, columns: FileColumns | None = None, *, progress: Progress | None = None
 ) -> tuple[Interest, tuple[str, ...]]:
     """Load the subscriptions of a dataset or file as they are, and return notes about them."""
     interest = _load(source, columns, None, progress).interest
     return interest, _notes(source, interest)
 
 
-def _load(source: str | Path, columns: Columns | None, kind: str | None, progress: Progress | None) -> Loaded:
+def _load(
+    source: str | Path, columns: FileColumns | None, kind: str | None, progress: Progress | None
+) -> Loaded:
     from meshwright.names import check_topic_kind
-    from meshwright.store.interest_files import Columns, read_source
+    from meshwright.store.interest_files import read_source
 
     check_topic_kind(kind)
     announce_phase(progress, f"reading {source}")
-    return read_source(source, columns or Columns(), kind)
+    return read_source(source, (columns or FileColumns()).resolved(), kind)
 
 
 def _notes(source: str | Path, interest: Interest) -> tuple[str, ...]:
@@ -220,7 +243,7 @@ class LoadedPlan:
 def load_plan(
     plan: str | Path,
     source: str | Path,
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
     *,
     progress: Progress | None = None,
 ) -> LoadedPlan:
@@ -259,12 +282,3 @@ def format_size(interest: Interest) -> str:
         f"{counted(interest.num_nodes, 'broker')}, {counted(interest.num_topics, 'topic')}, "
         f"{counted(interest.num_subscriptions, 'subscription')}"
     )
-
-
-def columns_of_file(
-    node: str = "node", topic: str = "topic", delimiter: str | None = None, *, header: bool = True
-) -> Columns:
-    """Return where a file has its nodes and topics."""
-    from meshwright.store.interest_files import Columns
-
-    return Columns(node, topic, delimiter, header)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from meshwright.errors import InputError
@@ -14,16 +13,18 @@ if TYPE_CHECKING:
     from meshwright.pipeline.session.start import Session
 
 
+CONNECT_TIMEOUT = "spark.meshwright.connectTimeout"
+"""The setting of how many seconds the master may take to answer, once Java runs; 30 by default."""
+
+
 @dataclass(frozen=True)
 class SparkOptions:
     """Where Spark runs, if an action needs it."""
 
     master: str | None = None
     """`local[*]` by default, `spark://host:7077`, `yarn`, `k8s://…` or `sc://host:15002`."""
-    conf: Sequence[str] = ()
-    """Settings as KEY=VALUE."""
-    connect_timeout: float = 30.0
-    """Seconds that the master may take to answer, once Java runs."""
+    conf: list[str] = field(default_factory=list)
+    """Settings as KEY=VALUE; `CONNECT_TIMEOUT` is one of ours."""
     always: bool = False
     """Whether small data are read on Spark, too."""
 
@@ -71,8 +72,13 @@ class SparkOptions:
         from meshwright.pipeline.session.start import session
 
         settings = self.settings()
+        given = settings.pop(CONNECT_TIMEOUT, "30")
+        try:
+            seconds = float(given)
+        except ValueError as error:
+            raise InputError(f"{CONNECT_TIMEOUT} is {given!r}: give a number of seconds") from error
         announce_phase(progress, "starting Spark")
-        return session(self.master, conf=settings, connect_timeout=self.connect_timeout)
+        return session(self.master, conf=settings, connect_timeout=seconds)
 
     def open_unless(self, small: bool, progress: Progress | None = None) -> Session | None:
         """Return a session, or None if the work is small and the user does not ask for Spark.

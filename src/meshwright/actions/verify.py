@@ -12,8 +12,8 @@ from meshwright.errors import InputError
 from meshwright.progress import Progress, titled
 
 if TYPE_CHECKING:
+    from meshwright.actions.sources import FileColumns
     from meshwright.designs.plan import Plan
-    from meshwright.store.interest_files import Columns
     from meshwright.verify.claims import PlanReport
 
 
@@ -62,7 +62,7 @@ class Verified:
 def verify_plan(
     plan: str,
     source: str,
-    columns: Columns | None = None,
+    columns: FileColumns | None = None,
     *,
     k: int | None = None,
     costs: Path | None = None,
@@ -87,7 +87,7 @@ def _verify_on(
     spark: SparkOptions,
     plan: str,
     source: str,
-    columns: Columns | None,
+    columns: FileColumns | None,
     k: int | None,
     costs: Path | None,
     progress: Progress | None,
@@ -99,7 +99,7 @@ def _verify_on(
     open_plan(plan)  # reject a bad plan, and a wrong path, before Spark starts
     fits_here(source)
     session = spark.open(progress)
-    given = subscriptions(session, source, columns)
+    given = subscriptions(session, source, None if columns is None else columns.resolved())
     # Costs are by names, which then come to this process.
     link_costs = None if costs is None else load_link_costs(costs, given.names)
     return Verified(plan, verify_on_cluster(session, plan, given, k=k, costs=link_costs, progress=progress))

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.options import Costs, FileColumns, ShowProgress, Source, Spark
+from meshwright.cli.options import Columns, Costs, Source, Spark
 from meshwright.cli.output import LINKS, Answer, ProgressBar, amounts
 
 VERIFY_EXAMPLES = (
@@ -32,9 +32,8 @@ def verify(
         ),
     ] = None,
     costs: Costs = None,
-    columns: FileColumns,
+    columns: Columns,
     spark: Spark,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Check a plan against the subscriptions it was made for.
 
@@ -51,8 +50,8 @@ def verify(
     from meshwright.report import verdict_lines
 
     wording = amounts("subscriptions") if spark.asked else LINKS
-    with ProgressBar(wording=wording, forced=progress) as bar:
-        found = verify_plan(plan, source, columns.resolved(), k=k, costs=costs, spark=spark, progress=bar)
+    with ProgressBar(wording=wording) as bar:
+        found = verify_plan(plan, source, columns, k=k, costs=costs, spark=spark, progress=bar)
     return Answer(found, *verdict_lines(found.report), passed=found.report.passed)
 
 
@@ -82,8 +81,7 @@ def report(
     ] = None,
     today: Today = None,
     costs: Costs = None,
-    columns: FileColumns,
-    progress: ShowProgress = False,
+    columns: Columns,
 ) -> Answer:
     """Verify a plan and write its page: one HTML file that works without a network.
 
@@ -93,7 +91,7 @@ def report(
     """
     from meshwright.actions.report import report_plan
 
-    with ProgressBar(forced=progress) as bar:
-        page = report_plan(plan, source, columns.resolved(), out=out, today=today, costs=costs, progress=bar)
+    with ProgressBar() as bar:
+        page = report_plan(plan, source, columns, out=out, today=today, costs=costs, progress=bar)
     verdict = "verified" if page.verdict.passed else "NOT verified: the page says why"
     return Answer(page, verdict, f"written to {page.path}", passed=page.verdict.passed)

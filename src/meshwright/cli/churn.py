@@ -11,7 +11,7 @@ import typer
 from meshwright.actions.churn import ChurnEvents, PolicyOptions, replay_churn
 from meshwright.actions.sources import format_size
 from meshwright.cli.main import Words
-from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source
+from meshwright.cli.options import Columns, Seed, Source
 from meshwright.cli.output import Answer, ProgressBar
 from meshwright.formatting import counted
 
@@ -78,9 +78,8 @@ def churn(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder for rounds, final dataset and plan, and a chart."),
     ] = None,
-    columns: FileColumns,
+    columns: Columns,
     seed: Seed = 0,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Let brokers join and leave, repair the overlay each time, and report the cost of repair.
 
@@ -98,11 +97,11 @@ def churn(
     from meshwright.report import churn_lines, churn_table
 
     names = [policy] if compare is None else split_names(compare, "--compare", "naive,shadow,tidy,rebuild")
-    with ProgressBar(forced=progress) as bar:
+    with ProgressBar() as bar:
         made = replay_churn(
             plan,
             source,
-            columns.resolved(),
+            columns,
             options=replace(parameters, names=tuple(names), compared=compare is not None),
             events=events,
             out=out,
@@ -133,9 +132,8 @@ def chaos(
     policies: Annotated[
         str, typer.Option("--policies", metavar="A,B,C", help="Policies whose repairs to try.")
     ] = "naive,shadow,tidy",
-    columns: FileColumns,
+    columns: Columns,
     seed: Seed = 0,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Let brokers fail, alone and together, and report what breaks and what repair costs.
 
@@ -146,11 +144,11 @@ def chaos(
     from meshwright.actions.compare import split_names
 
     names = split_names(policies, "--policies", "naive,shadow,tidy")
-    with ProgressBar("chaos", forced=progress) as bar:
+    with ProgressBar("chaos") as bar:
         made = fail_brokers(
             plan,
             source,
-            columns.resolved(),
+            columns,
             most=most,
             samples=samples,
             policies=names,

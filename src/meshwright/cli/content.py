@@ -18,7 +18,7 @@ from meshwright.actions.content.assign import (
 from meshwright.actions.content.migrate import Flow, Migrated, migrate_users
 from meshwright.actions.content.workload import Drawn, Measured, make_users
 from meshwright.cli.main import Words, add_command
-from meshwright.cli.options import Seed, ShowProgress, chart_of
+from meshwright.cli.options import Seed, chart_of
 from meshwright.cli.output import SEARCH_STEPS, Answer, ProgressBar
 from meshwright.formatting import amount, excess
 
@@ -132,14 +132,13 @@ def assign(
     ],
     out: PlanFolder = None,
     seed: Seed = 0,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Put each user on one broker, within all capacities, and show what that costs.
 
     Packing, clustering --sum and steiner-literal follow the paper; clustering by means and steiner are ours.
     Descent, also ours, improves the best of them. Exact finds the optimum of small workloads.
     """
-    with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
+    with ProgressBar(wording=SEARCH_STEPS) as bar:
         made = assign_users(workload, algorithm, variant, out=out, seed=seed, progress=bar)
     return _answer(made)
 
@@ -167,7 +166,6 @@ def compare(
     variant: Annotated[Variant, Words(**VARIANT)],
     chart: Annotated[Path | None, chart_of("the costs")] = None,
     seed: Seed = 0,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Put users on brokers by several algorithms, and show what each one costs.
 
@@ -177,7 +175,7 @@ def compare(
     from meshwright.report.content import content_table
 
     names = split_names(algorithms, "--algorithms", "packing,steiner")
-    with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
+    with ProgressBar(wording=SEARCH_STEPS) as bar:
         made = compare_assignments(workload, names, variant, chart=chart, seed=seed, progress=bar)
     drawn = [] if chart is None else [f"chart: {chart}"]
     return Answer(made, made.title, content_table(made.plans), *drawn)
@@ -194,13 +192,12 @@ def exact(
     ] = 60.0,
     out: PlanFolder = None,
     seed: Seed = 0,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Find the assignment of least cost by integer programming, with a proven lower bound.
 
     For about a dozen users. The exit code is 1 if the time was too short for a proof.
     """
-    with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
+    with ProgressBar(wording=SEARCH_STEPS) as bar:
         made = assign_users(
             workload, "exact", Variant(time_limit=time_limit), out=out, seed=seed, progress=bar
         )
@@ -255,7 +252,6 @@ def migrate(
         typer.Option("--out", metavar="DIR", help="Write steps, the final assignment and a chart here."),
     ] = None,
     seed: Seed = 0,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Let brokers move users until no move lowers the cost, and check that no message is lost or doubled.
 
@@ -263,7 +259,7 @@ def migrate(
     while they hand over a user, and other brokers admit their users. Exits with 1 if a message was lost or
     doubled, a move raised the cost, or moves were left when the time limit ended the run.
     """
-    with ProgressBar(wording=SEARCH_STEPS, forced=progress) as bar:
+    with ProgressBar(wording=SEARCH_STEPS) as bar:
         made = migrate_users(
             workload, flow, start=start, transport=transport, out=out, seed=seed, progress=bar
         )

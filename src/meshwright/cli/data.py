@@ -11,7 +11,7 @@ import typer
 from meshwright.actions.sources import format_size
 from meshwright.actions.workload import CASES, Shape, make_workload
 from meshwright.cli.main import Words
-from meshwright.cli.options import FileColumns, Seed, ShowProgress, Source, Spark, chart_of
+from meshwright.cli.options import Columns, Seed, Source, Spark, chart_of
 from meshwright.cli.output import Answer, ProgressBar, amounts
 from meshwright.formatting import amount, counted, percentage
 
@@ -39,10 +39,9 @@ def profile(
         typer.Option("--against", metavar="DATASET|FILE", help="A second dataset to compare with."),
     ] = None,
     chart: Annotated[Path | None, chart_of("both distributions")] = None,
-    columns: FileColumns,
+    columns: Columns,
     seed: Seed = 0,
     spark: Spark,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Show the sizes of interests, the popularity of topics, their skew, and the overlap of brokers.
 
@@ -50,10 +49,10 @@ def profile(
     """
     from meshwright.actions.profile import profile_sources
 
-    with ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar:
+    with ProgressBar(wording=amounts("subscriptions")) as bar:
         made = profile_sources(
             [source] if against is None else [source, against],
-            columns.resolved(),
+            columns,
             chart=chart,
             seed=seed,
             spark=spark,
@@ -115,20 +114,19 @@ def sample(
             help="Neighbours follow each other, or share a topic; by default from the names.",
         ),
     ] = None,
-    columns: FileColumns,
+    columns: Columns,
     seed: Seed = 0,
     spark: Spark,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
     from meshwright.actions.sample import sample_source
 
-    with ProgressBar(wording=amounts("subscriptions"), forced=progress) as bar:
+    with ProgressBar(wording=amounts("subscriptions")) as bar:
         made = sample_source(
             source,
             out,
             nodes,
-            columns.resolved(),
+            columns,
             start=start or (),
             by=by,
             seed=seed,

@@ -16,15 +16,13 @@ from meshwright.actions.export import BrokerChoice
 from meshwright.actions.federation import FederationChoice
 from meshwright.cli import output
 from meshwright.cli.exit_codes import ANSWER_IS_NO
-from meshwright.cli.main import Words
+from meshwright.cli.main import Json, Words
 from meshwright.cli.options import (
     BROKER_WORDS,
     AllowRelays,
-    FileColumns,
+    Columns,
     InventoryFile,
-    Json,
     Secret,
-    ShowProgress,
     Source,
 )
 from meshwright.cli.output import Answer, ProgressBar, amounts
@@ -60,7 +58,7 @@ def route(
             "--today", metavar="PLAN", help="With stable: the plan whose trees are in use; default: PLAN."
         ),
     ] = None,
-    columns: FileColumns,
+    columns: Columns,
 ) -> Answer:
     """Choose a tree for each topic, inside the overlay, and store the trees in the plan.
 
@@ -72,7 +70,7 @@ def route(
     """
     from meshwright.actions.route import route as choose
 
-    read = columns.resolved()
+    read = columns
     with ProgressBar() as bar:
         announce_phase(bar, f"routing {plan}")
         routing = choose(plan, source, objective=objective, rates=rates, today=today, columns=read)
@@ -334,7 +332,6 @@ def federation(
     ] = None,
     *,
     choice: FederationOptions,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Start real Mosquitto brokers on loopback from a plan, publish everywhere, and count.
 
@@ -349,7 +346,7 @@ def federation(
     if choice.keep:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # the normal end of brokers that are kept
     try:
-        with ProgressBar(forced=progress, wording=amounts()) as bar:
+        with ProgressBar(wording=amounts()) as bar:
             outcome = prove(replace(choice, plan=plan), progress=bar, say=output.note)
     finally:
         signal.signal(signal.SIGTERM, before)

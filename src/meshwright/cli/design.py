@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -16,13 +17,12 @@ from meshwright.cli.main import PROJECT, Words
 from meshwright.cli.options import (
     AllowEmpty,
     Certify,
+    Columns,
     Costs,
-    FileColumns,
     Force,
     Metric,
     ReportFile,
     Seed,
-    ShowProgress,
     Source,
     Spark,
     Threads,
@@ -74,11 +74,10 @@ PLAN_EXAMPLES = (
     "meshwright plan dataset --algorithm randomm --max-degree 8 --arbitrary --out plan",
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
-    "meshwright plan subscriptions.csv --out plan --report plan.html",
-    "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
-    "meshwright plan dataset --parts 8 --coverage 3 --out plan",
+    "meshwright plan subscriptions.csv --algorithm best --objective front --seconds 60 --out front",
+    "meshwright plan dataset --parts 8,3 --out plan",
     "meshwright plan dataset --parts 200 --master spark://head:7077 --out plan",
-    "meshwright plan filters.csv --topic-kind mqtt --expand '#' --skip-unusable --out plan",
+    "meshwright plan filters.csv --topic-kind mqtt --expand '#' --exclude-topic unusable --out plan",
     "meshwright plan export.txt --delimiter ';' --node Broker --topic Filter --out plan",
 )
 
@@ -93,39 +92,23 @@ def plan(
     algorithm: Algorithm = "gm",
     parameters: DesignParameters,
     costs: Costs = None,
-    metric: Metric = False,
     certify: Certify = False,
-    report: ReportFile = None,
-    front: Annotated[
-        bool,
-        typer.Option("--front", help="Best: one plan per maximum degree on the trade-off, and a chart."),
-    ] = False,
     spark: Spark,
     parts: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "--parts",
-            metavar="P",
-            min=1,
-            help="On Spark: plan this many parts separately; less memory, more links.",
+            metavar="P[,N]",
+            help="On Spark: plan P parts separately, each with N representatives per topic, 3 by default; "
+            "less memory, more links.",
         ),
     ] = None,
-    coverage: Annotated[
-        int | None,
-        typer.Option(
-            "--coverage",
-            metavar="N",
-            min=1,
-            help="With parts: representatives per topic of a part; 3 by default.",
-        ),
-    ] = None,
-    columns: FileColumns,
+    columns: Columns,
     topics: Topics,
     allow_empty: AllowEmpty = False,
     force: Force = False,
     seed: Seed = 0,
     threads: Threads = 1,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Design which brokers to link, and write the plan.
 
@@ -136,25 +119,21 @@ def plan(
 
     With a project file, changed logs are read first, and the trees are chosen as route does.
     """
-    from functools import partial
-
     from meshwright.actions.project import plan_project
     from meshwright.report import comparison
 
-    read = sources.Source(source, columns.resolved(), topics)
+    read = sources.Source(source, columns, topics)
     choice = action.DesignChoice(algorithm, parameters, seed, threads, certify)
-    with ProgressBar(forced=progress, goal=parameters.get("max_edges")) as bar:
-        if front:
-            found = action.plan_front(
-                read, out, choice, costs=costs, report=report, allow_empty=allow_empty, progress=bar
-            )
+    project = context.meta.get(PROJECT)
+    with ProgressBar(goal=parameters.get("max_edges")) as bar:
+        if choice.is_front:
+            found = action.plan_front(read, out, choice, costs=costs, allow_empty=allow_empty, progress=bar)
             written = f"written to {out}: a plan for each row, and front.png"
             return Answer(found, found.source.size, comparison(found.plans), written)
-        project = context.meta.get(PROJECT)
         make = action.plan if project is None else partial(plan_project, project)
         made = make(
-            read, out, choice, costs=costs, metric=metric, parts=action.Parts(parts, coverage, spark),
-            report=report, allow_empty=allow_empty, force=force, progress=bar,
+            read, out, choice, costs=costs, parts=action.Parts.named(parts, spark),
+            allow_empty=allow_empty, force=force, progress=bar,
         )  # fmt: skip
     return Answer(made)
 
@@ -190,11 +169,10 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    columns: FileColumns,
+    columns: Columns,
     topics: Topics,
     seed: Seed = 0,
     threads: Threads = 1,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Design by several algorithms and show them side by side.
 
@@ -206,9 +184,9 @@ def compare(
     from meshwright.actions.compare import compare_designs
     from meshwright.report import comparison, refuting_lines
 
-    read = sources.Source(source, columns.resolved(), topics)
+    read = sources.Source(source, columns, topics)
     choice = DesignChoice(parameters=parameters, seed=seed, threads=threads)
-    with ProgressBar(forced=progress, goal=parameters.get("max_edges")) as bar:
+    with ProgressBar(goal=parameters.get("max_edges")) as bar:
         made = compare_designs(
             read, algorithms, choice, certify=certify, costs=costs, metric=metric, chart=chart, progress=bar
         )
@@ -258,12 +236,11 @@ def advise(
     chart: Annotated[Path | None, chart_of("links against degree")] = None,
     report: ReportFile = None,
     budget: BudgetOptions,
-    columns: FileColumns,
+    columns: Columns,
     topics: Topics,
     force: Force = False,
     seed: Seed = 0,
     threads: Threads = 1,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Try the designs that fit, and say which one to take and why.
 
@@ -279,9 +256,9 @@ def advise(
     from meshwright.actions.advise import advise_on
     from meshwright.report import advice_lines, advice_table
 
-    read = sources.Source(source, columns.resolved(), topics)
+    read = sources.Source(source, columns, topics)
     wishes = {"max_degree": max_degree, "max_edges": max_edges, "resilient": resilient, "diameter": diameter}
-    with ProgressBar(forced=progress) as bar:
+    with ProgressBar() as bar:
         made = advise_on(
             read, wishes, budget, DesignChoice(seed=seed, threads=threads), out=out,
             report=report, chart=chart, force=force, progress=bar,

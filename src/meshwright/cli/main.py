@@ -4,22 +4,17 @@ Groups of options become single ones, and help shows them by group. A parameter 
 and the command receives one object, if its type is
 
 - a typed input of an action, with `Words` for each option;
-- a frozen dataclass with a typer option for each field;
 - anything with `as_options`.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
 ... class Limits:
-...     most: Annotated[int, typer.Option("--most", help="The most.")] = 3
->>> def count(limits: Limits = Limits()) -> int:
+...     most: int = 3
+>>> def count(limits: Annotated[Limits, Words(most=("N", "The most."))] = Limits()) -> int:
 ...     return limits.most
 >>> str(inspect.signature(with_single_options(count))).partition("=")[2]
 ' 3) -> int'
 >>> with_single_options(count)(most=5)
-5
->>> def again(limits: Annotated[Limits, Words(most=("N", "The most."))] = Limits()) -> int:
-...     return limits.most
->>> with_single_options(again)(most=5)
 5
 """
 
@@ -32,17 +27,18 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from meshwright.actions.project import PROJECT_COMMANDS, arguments_for, project_here
 from meshwright.cli.exit_codes import ANSWER_IS_NO, CLOSED_PIPE, DONE, INTERRUPTED, explain
-from meshwright.cli.options import Json
-from meshwright.cli.output import Answer, answer_json, note
+from meshwright.cli.output import PROGRESS_WANTED, Answer, answer_json, note
 from meshwright.errors import EmptySourceError
 from meshwright.formatting import escape_terminal
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 PROJECT = "meshwright.project"
 """Where a command keeps the project file that it reads."""
@@ -81,10 +77,10 @@ def with_single_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for parameter in given.parameters.values():
         group, *further = get_args(parameter.annotation) or [parameter.annotation]
         words = next((each for each in further if isinstance(each, Words)), None)
-        options = _options_of(group) if words is None else words.options_of(group)
-        if options is None:
+        if words is None and not hasattr(group, "as_options"):
             single.append(parameter)
             continue
+        options = group.as_options() if words is None else words.options_of(group)
         groups[parameter.name] = group, [option.name for option in options]
         single += options
 
@@ -100,23 +96,6 @@ def with_single_options(command: Callable[..., Any]) -> Callable[..., Any]:
     run.__annotations__ = {each.name: each.annotation for each in single}
     del run.__wrapped__  # typer would look at the signature of the command
     return run
-
-
-def _options_of(group: Any) -> list[inspect.Parameter] | None:
-    """Return the options of a group; None for any other type."""
-    if hasattr(group, "as_options"):
-        options: list[inspect.Parameter] = group.as_options()
-        return options
-    if not (inspect.isclass(group) and dataclasses.is_dataclass(group)):
-        return None
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=_default(field), annotation=hints[field.name]
-        )
-        for field in dataclasses.fields(group)
-        if get_origin(hints[field.name]) is Annotated  # other fields are not for the command line
-    ]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -301,6 +280,10 @@ def meshwright(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error. Works after a command too.")
     ] = False,
+    progress: Annotated[
+        bool,
+        typer.Option("--progress", help="Show progress even without a terminal. Works after a command too."),
+    ] = False,
 ) -> None:
     """Plan which brokers of a publish/subscribe federation to link.
 
@@ -313,7 +296,8 @@ def meshwright(
 def execute(arguments: Sequence[str]) -> int:
     """Run one command line, and return its exit code."""
     debug = "--debug" in arguments
-    words = [word for word in arguments if word != "--debug"]
+    PROGRESS_WANTED.set("--progress" in arguments)
+    words = [word for word in arguments if word not in ("--debug", "--progress")]
     only = words[0] if words and words[0] in (*COMMANDS, "content") else None
     try:
         code = build_app(only)(words, prog_name="meshwright", standalone_mode=False)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from meshwright.actions.sources import TopicChoice
+from meshwright.actions.sources import FileColumns, TopicChoice
 from meshwright.actions.spark import SparkOptions
+from meshwright.cli.main import Words
 
 Source: TypeAlias = Annotated[
     str,
@@ -52,66 +52,19 @@ Threads: TypeAlias = Annotated[
     typer.Option("--threads", metavar="N", min=1, max=1024, help="Number of threads; the plan is the same."),
 ]
 
-ShowProgress: TypeAlias = Annotated[
-    bool, typer.Option("--progress", help="Show progress even without a terminal.")
-]
-
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-
-
-NodeColumn: TypeAlias = Annotated[str, typer.Option("--node", metavar="COLUMN", help="The column of nodes.")]
-
-TopicColumn: TypeAlias = Annotated[
-    str, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")
-]
-
 
 def delimiter_character(given: str) -> str:
     """Return the separator that a user names."""
     return "\t" if given == "tab" else given
 
 
-Delimiter: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        metavar="C",
-        parser=delimiter_character,
-        help="The separator of CSV columns, or tab; by default from file names.",
-    ),
-]
-
-
 NoHeader: TypeAlias = Annotated[
     bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
-]
-
-TopicKind: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--topic-kind",
-        metavar="mqtt|plain",
-        help="Topics are MQTT filters or plain names; by default as the dataset says, or as they look.",
-    ),
 ]
 
 ExcludeTopic: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--exclude-topic", metavar="FILTER", help="Leave this filter out; can be repeated."),
-]
-
-SkipUnusable: TypeAlias = Annotated[
-    bool,
-    typer.Option("--skip-unusable", help="Leave out filters that no bridge can carry, such as with spaces."),
-]
-
-PublishedTopics: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--rates",
-        metavar="TRAFFIC",
-        help="With --expand: replace a catch-all by published topics too; a folder made by traffic.",
-    ),
 ]
 
 ReportFile: TypeAlias = Annotated[
@@ -160,67 +113,52 @@ AllowRelays: TypeAlias = Annotated[
     bool, typer.Option("--allow-relays", help="Let brokers carry topics that they do not subscribe to.")
 ]
 
+TOPIC_KIND = (
+    "mqtt|plain",
+    "Topics are MQTT filters or plain names; by default as the dataset says, or as they look.",
+)
+DELIMITER = (
+    "C",
+    "The separator of CSV columns, or tab; by default from file names.",
+    {"parser": delimiter_character},
+)
+NODE, TOPIC = ("COLUMN", "The column of nodes."), ("COLUMN", "The column of topics.")
+"""Words that several groups of options share."""
 
-@dataclass(frozen=True)
-class FileColumns:
-    """Where a file has its nodes and topics."""
+Columns: TypeAlias = Annotated[
+    FileColumns,
+    Words(node=NODE, topic=TOPIC, delimiter=DELIMITER, no_header="CSV without a header: node, then topic."),
+]
 
-    node: NodeColumn = "node"
-    topic: TopicColumn = "topic"
-    delimiter: Delimiter = None
-    no_header: NoHeader = False
-
-    def resolved(self) -> Any:
-        """Return the columns for an action."""
-        from meshwright.actions.sources import columns_of_file
-
-        return columns_of_file(self.node, self.topic, self.delimiter, header=not self.no_header)
-
-
-@dataclass(frozen=True)
-class Topics(TopicChoice):
-    """How topics are read, and which MQTT filters are left out or replaced."""
-
-    topic_kind: TopicKind = None
-    exclude: Annotated[
-        list[str],
-        typer.Option("--exclude-topic", metavar="FILTER", help="Leave this filter out; can be repeated."),
-    ] = field(default_factory=list)
-    expand: Annotated[
-        list[str],
-        typer.Option(
-            "--expand",
-            metavar="FILTER|auto",
-            help="Replace this catch-all by the filters that it covers, so that it does not join them; "
-            "can be repeated; auto: all that cover more than half of the filters.",
+Topics: TypeAlias = Annotated[
+    TopicChoice,
+    Words(
+        topic_kind=TOPIC_KIND,
+        exclude=(
+            "FILTER|unusable",
+            "Leave this filter out; can be repeated; unusable: all that no bridge can carry, such as with "
+            "spaces.",
+            {"flag": "--exclude-topic"},
         ),
-    ] = field(default_factory=list)
-    skip_unusable: SkipUnusable = False
-    rates: PublishedTopics = None
-
-
-@dataclass(frozen=True)
-class Spark(SparkOptions):
-    """Where Spark runs."""
-
-    master: Annotated[
-        str | None,
-        typer.Option(
-            "--master",
-            metavar="URL",
-            help="Where Spark runs: local[*] by default, spark://host:7077, yarn, k8s://…, sc://host:15002.",
+        expand=(
+            "FILTER|auto",
+            "Replace this catch-all by the filters that it covers, so that it does not join them; can be "
+            "repeated; auto: all that cover more than half of the filters.",
         ),
-    ] = None
-    conf: Annotated[
-        list[str],
-        typer.Option("--conf", metavar="KEY=VALUE", help="A Spark setting; can be repeated."),
-    ] = field(default_factory=list)
-    connect_timeout: Annotated[
-        float,
-        typer.Option(
-            "--connect-timeout",
-            metavar="S",
-            min=0.1,
-            help="Seconds that the Spark master may take to answer, once Java runs.",
+        rates=(
+            "TRAFFIC",
+            "With --expand: replace a catch-all by published topics too; a folder made by traffic.",
         ),
-    ] = 30.0
+    ),
+]
+
+Spark: TypeAlias = Annotated[
+    SparkOptions,
+    Words(
+        master=(
+            "URL",
+            "Where Spark runs: local[*] by default, spark://host:7077, yarn, k8s://…, sc://host:15002.",
+        ),
+        conf=("KEY=VALUE", "A Spark setting; can be repeated."),
+    ),
+]

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -89,6 +90,8 @@ def notes(lines: Iterable[str]) -> None:
 
 
 SAMPLES = 64
+PROGRESS_WANTED = ContextVar("progress wanted", default=False)
+"""Whether --progress asks for progress without a terminal."""
 PROVING = "needed at least"
 """How the phases begin that prove a number of links; the rest says under which limit."""
 
@@ -149,12 +152,10 @@ class ProgressBar:
     Progress is often fast at first and slow later, so the latest half of the work predicts the time left.
     """
 
-    def __init__(
-        self, title: str = "", wording: Wording = LINKS, *, forced: bool = False, goal: int | None = None
-    ) -> None:
+    def __init__(self, title: str = "", wording: Wording = LINKS, *, goal: int | None = None) -> None:
         self.title, self.wording, self.goal = title, wording, goal
         self.terminal = sys.stderr.isatty()
-        self.shown = self.terminal or forced
+        self.shown = self.terminal or PROGRESS_WANTED.get()
         self.began = self.last_line = self._last_call = time.monotonic()
         self.samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
         self._work = ""

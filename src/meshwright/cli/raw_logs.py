@@ -12,32 +12,28 @@ import typer
 from meshwright.actions.follow import Watch
 from meshwright.actions.ingest import Ingested, Reading
 from meshwright.actions.traffic import Publications, sum_traffic
-from meshwright.cli.main import Words
+from meshwright.cli.main import Json, Words
 from meshwright.cli.options import (
+    DELIMITER,
+    NODE,
+    TOPIC,
+    TOPIC_KIND,
     AllowEmpty,
     ExcludeTopic,
-    Json,
     MaxBad,
     NoHeader,
-    ShowProgress,
     Spark,
-    delimiter_character,
 )
 from meshwright.cli.output import Answer, ProgressBar, amounts
 from meshwright.formatting import counted
 
 SHOWN_REASONS = 5
 
-DELIMITER = (
-    "C",
-    "The separator of CSV columns, or tab; by default from file names.",
-    {"parser": delimiter_character},
-)
 QUOTED = "CSV: quoted values may have line breaks; slower."
 TIME = ("COLUMN", "The column of times; 'time' if there is one.")
 ROWS: dict[str, str | tuple[Any, ...]] = {
-    "node": ("COLUMN", "The column of nodes."),
-    "topic": ("COLUMN", "The column of topics."),
+    "node": NODE,
+    "topic": TOPIC,
     "time": TIME,
     "operation": ("COLUMN", "The column that says subscribe or unsubscribe; 'operation' if there is one."),
     "sequence": ("COLUMN", "The column that orders events of the same time; 'sequence' if there is one."),
@@ -63,10 +59,7 @@ ReadingOptions: TypeAlias = Annotated[
             "Broker logs: leave out clients with such ids, which are bridges.",
             {"show_default": False},
         ),
-        topic_kind=(
-            "mqtt|plain",
-            "Topics are MQTT filters or plain names; by default as the dataset says, or as they look.",
-        ),
+        topic_kind=TOPIC_KIND,
     ),
 ]
 PublicationOptions: TypeAlias = Annotated[
@@ -74,7 +67,7 @@ PublicationOptions: TypeAlias = Annotated[
     Words(
         format=("NAME", "csv, jsonl or parquet; by default from file names."),
         publisher=("COLUMN", "The column of publishers."),
-        topic=ROWS["topic"],
+        topic=TOPIC,
         size=("COLUMN", "The column of bytes; 'size' by default."),
         time=TIME,
         value=("COLUMN", "The column of content values, instead of topics."),
@@ -131,7 +124,6 @@ def ingest(
     allow_empty: AllowEmpty = False,
     max_bad: MaxBad = 0.1,
     spark: Spark,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Read raw subscriptions, or subscribe and unsubscribe events, into a dataset.
 
@@ -142,7 +134,7 @@ def ingest(
     from meshwright.actions.ingest import ingest as run
 
     reading = replace(reading, header=not no_header, excluded=tuple(exclude_topic or ()))
-    with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
+    with ProgressBar(wording=amounts("MB")) as bar:
         made = run(
             sources,
             out,
@@ -230,10 +222,9 @@ def traffic(
     publications: PublicationOptions,
     max_bad: MaxBad = 0.1,
     spark: Spark,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
-    with ProgressBar(wording=amounts("MB"), forced=progress) as bar:
+    with ProgressBar(wording=amounts("MB")) as bar:
         made = sum_traffic(sources, out, publications, max_bad=max_bad, spark=spark, progress=bar)
     found = made.to_dict()
     return Answer(

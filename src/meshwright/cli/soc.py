@@ -9,7 +9,7 @@ import typer
 from meshwright.actions import soc as action
 from meshwright.actions import sources
 from meshwright.cli.main import Words
-from meshwright.cli.options import FileColumns, Seed, ShowProgress, Topics
+from meshwright.cli.options import Columns, Seed, Topics
 from meshwright.cli.output import Answer, ProgressBar
 from meshwright.errors import InputError
 
@@ -69,10 +69,9 @@ def soc(
             "--out", metavar="PLAN", help="Without a plan: write the overlay found here, for a yes."
         ),
     ] = None,
-    columns: FileColumns,
+    columns: Columns,
     topics: Topics,
     seed: Seed = 0,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Check whether a plan keeps a degree limit and a routing limit, or whether some overlay does.
 
@@ -84,19 +83,18 @@ def soc(
     MQTT filters that overlap count as one topic, as for `meshwright plan`; with a plan, as it was planned.
     """
     answer: action.PlanAnswer | action.ExistenceAnswer
-    with ProgressBar(forced=progress) as bar:
+    with ProgressBar() as bar:
         if source is None:
-            read = sources.Source(plan, columns.resolved(), topics)
+            read = sources.Source(plan, columns, topics)
             answer = action.soc_of_any(read, asked, seconds=seconds, seed=seed, out=out, progress=bar)
         else:
             alone = {
                 "average-degree": asked.average_degree, "links": asked.links, "seconds": seconds, "out": out,
                 "topic-kind": topics.topic_kind, "exclude-topic": topics.exclude or None,
-                "expand": topics.expand or None, "skip-unusable": topics.skip_unusable or None,
-                "rates": topics.rates,
+                "expand": topics.expand or None, "rates": topics.rates,
             }  # fmt: skip
             wrong = ", ".join(f"--{name}" for name, value in alone.items() if value is not None)
             if wrong:
                 raise InputError(f"{wrong} asks whether some overlay exists: leave the plan out")
-            answer = action.soc_of_plan(plan, source, asked, columns.resolved(), progress=bar)
+            answer = action.soc_of_plan(plan, source, asked, columns, progress=bar)
     return Answer(answer)

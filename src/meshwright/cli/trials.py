@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meshwright.cli import output
-from meshwright.cli.options import Json, Seed, ShowProgress
+from meshwright.cli.main import Json
+from meshwright.cli.options import Seed
 from meshwright.cli.output import CELLS, Answer, ProgressBar
 from meshwright.errors import InputError
 
@@ -34,7 +35,6 @@ def demo(
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="Number of brokers.")] = 2000,
     topics: Annotated[int, typer.Option("--topics", metavar="N", help="Number of topics.")] = 500,
     seed: Seed = 1,
-    progress: ShowProgress = False,
     json: Json = False,
 ) -> Answer:
     """Tell the whole story on a synthetic federation, from dirty logs to running brokers and a report.
@@ -44,7 +44,7 @@ def demo(
     """
     from meshwright.actions.demo import demonstrate
 
-    with ProgressBar(forced=progress) as bar:
+    with ProgressBar() as bar:
 
         def say(step: str, figure: str) -> None:
             bar.stop()
@@ -122,7 +122,6 @@ def reproduce(
             "--jobs", metavar="N", min=1, help="Cells to compute at a time; by default one per core."
         ),
     ] = None,
-    progress: ShowProgress = False,
 ) -> Answer:
     """Run the evaluations of the papers again and compare each claim with our results.
 
@@ -136,7 +135,7 @@ def reproduce(
         known = list_papers()
         return Answer(known, _list(known))
     graphs = _named_graphs(graph or [])
-    with ProgressBar(f"reproduce {key}", CELLS, forced=progress) as bar:
+    with ProgressBar(f"reproduce {key}", CELLS) as bar:
         made = run(key, out, full=full, graphs=graphs, jobs=jobs, progress=bar)
     return Answer(made, _verdict_table(made), _summary(made), f"page: {made.page}")
 

@@ -90,7 +90,7 @@ PARAMETERS: dict[str, ParameterType] = {
     "coverage_greedy": ParameterType(int, "N", least=0),
     "coverage_random": ParameterType(int, "N", least=0),
     "variant": ParameterType(str, choices=("neighbours", "weight", "density")),
-    "objective": ParameterType(str, choices=("edges", "degree", "balanced")),
+    "objective": ParameterType(str, choices=("edges", "degree", "balanced", "front")),
     "time_limit": ParameterType(float, "S", least=0),
     "seconds": ParameterType(float, "S", least=0),
     "steps": ParameterType(int, "N", least=0),
@@ -236,13 +236,15 @@ DESIGNS: dict[str, Design] = {
         ),
         Design(
             "best", "Best", "best.best",
-            {"objective": "edges, degree or balanced: what to better, GM, MinMax-ODA or Low-ODA (edges)",
+            {"objective": "edges, degree or balanced: what to better, GM, MinMax-ODA or Low-ODA (edges); by "
+             "plan, front: one plan per maximum degree on the trade-off, and a chart",
              "k": "balanced: Low-ODA's, which it starts from (3)",
              "seconds": "improve for this long (20)",
              "steps": "or for this many steps, the same on every machine"},
             "every topic connected; never more links than GM, or neither more links nor a higher maximum "
             "degree than MinMax-ODA or Low-ODA(k), by objective",
             "ours", seeded=True, priced=True,
+            narrower={"objective": ParameterType(str, choices=("edges", "degree", "balanced"))},
         ),
         Design(
             "exact", "Exact", "exact.solve.solve",

@@ -87,7 +87,7 @@ PLAN = Kind(
     ), at_urls=True,
 )  # fmt: skip
 FRONT = Kind(
-    "front", "front.json", 1, "plan DATASET --algorithm best --front --out DIR",
+    "front", "front.json", 1, "plan DATASET --algorithm best --objective front --out DIR",
     ours=("front.png", *(f"degree-*/{name}" for name in (PLAN.file, *PLAN.ours))),
 )  # fmt: skip
 TRAFFIC = Kind(

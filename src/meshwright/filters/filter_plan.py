@@ -176,7 +176,7 @@ class PlannedFilters:
             lines.append(f"excluded: {excluded}, {first_five(self.choice.excluded)}")
         for topics, what in (
             (self.skipped, "skipped"),
-            (self.unusable, "no bridge can carry these; leave them out with --skip-unusable"),
+            (self.unusable, "no bridge can carry these; leave them out with --exclude-topic unusable"),
         ):
             if topics:
                 first = next(iter(topics))
@@ -222,7 +222,7 @@ def plan_filters(interest: Interest, choice: FilterChoice | None = None) -> Plan
         raise InputError(
             f"topic {invalid[0]!r} is no MQTT filter: {reasons[invalid[0]]} "
             f"({counted(len(invalid), 'such topic')}); "
-            "leave them out with --skip-unusable, or plan plain names with --topic-kind plain"
+            "leave them out with --exclude-topic unusable, or plan plain names with --topic-kind plain"
         )
     skipped = reasons if choice.skip_unusable else {}
     # Topics that are left out have no name.

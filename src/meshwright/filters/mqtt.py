@@ -128,12 +128,12 @@ def check_filters(filters: Iterable[str]) -> None:
     Traceback (most recent call last):
     ...
     meshwright.errors.InputError: topic 'a/#/b': # must be the whole last level; rename it, or plan with \
---skip-unusable
+--exclude-topic unusable
     """
     for held in filters:
         reason = why_unusable(held)
         if reason:
-            raise InputError(f"topic {held!r}: {reason}; rename it, or plan with --skip-unusable")
+            raise InputError(f"topic {held!r}: {reason}; rename it, or plan with --exclude-topic unusable")
 
 
 ANY = "any"
