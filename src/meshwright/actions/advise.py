@@ -108,7 +108,6 @@ def advise_on(
     choice: DesignChoice,
     *,
     out: str | None = None,
-    report: Path | None = None,
     chart: Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -125,9 +124,7 @@ def advise_on(
     wanted = advice.Wishes(**wishes)
     if out is not None:
         check_target(out, "plan")
-        check_page(report)
-    elif report is not None:
-        raise InputError("--report shows the chosen plan: add --out PLAN to keep it, or leave --report out")
+        check_page()
     if chart is not None:
         check_chart(chart)
     loaded = load_source(source, progress=progress)
@@ -144,6 +141,6 @@ def advise_on(
         if not force:
             check_replaced(out, loaded.dataset, plan.algorithm, plan)
         notes += write_over(plan, out, page=True)
-        written = write_page(out, loaded.source, report, progress=progress)
+        written = write_page(out, loaded.source, progress=progress)
         page, notes = written.path, [*notes, *written.notes]
     return Advised(made, loaded, out if plan is not None else None, chart, page, tuple(notes))

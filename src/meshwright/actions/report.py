@@ -92,7 +92,7 @@ def plot(*plans: Plan, path: str | Path | None = None) -> Any:
     return degree_and_support(plans, path)
 
 
-def check_page(file: Path | None) -> None:
+def check_page(file: Path | None = None) -> None:
     """Check before long work that a page can be drawn and written."""
     from meshwright.files.atomic import check_place
     from meshwright.report.sheet import check_matplotlib

@@ -21,7 +21,6 @@ from meshwright.cli.options import (
     Costs,
     Force,
     Metric,
-    ReportFile,
     Seed,
     Source,
     Spark,
@@ -146,7 +145,7 @@ COMPARE_EXAMPLES = (
 
 ADVISE_EXAMPLES = (
     "meshwright advise subscriptions.csv --chart advice.png",
-    "meshwright advise subscriptions.csv --max-degree 8 --out plan --report advice.html",
+    "meshwright advise subscriptions.csv --max-degree 8 --out plan",
     "meshwright advise dataset --resilient",
 )
 
@@ -234,7 +233,6 @@ def advise(
         str | None, typer.Option("--out", metavar="PLAN", help="Write the chosen plan to this folder.")
     ] = None,
     chart: Annotated[Path | None, chart_of("links against degree")] = None,
-    report: ReportFile = None,
     budget: BudgetOptions,
     columns: Columns,
     topics: Topics,
@@ -244,7 +242,7 @@ def advise(
 ) -> Answer:
     """Try the designs that fit, and say which one to take and why.
 
-    With --out the chosen plan has its page, report.html, in its folder; --report writes it elsewhere.
+    With --out the chosen plan has its page, report.html, in its folder.
 
     Every figure of the table is measured; "spare links" counts the links that could each be removed alone.
     The exit code is 1 if no design that connects every topic meets the requirements. Within limits that are
@@ -261,7 +259,7 @@ def advise(
     with ProgressBar() as bar:
         made = advise_on(
             read, wishes, budget, DesignChoice(seed=seed, threads=threads), out=out,
-            report=report, chart=chart, force=force, progress=bar,
+            chart=chart, force=force, progress=bar,
         )  # fmt: skip
     files = [] if chart is None else [f"chart: {chart}"]
     files += [] if made.report is None else [f"report: {made.report}"]

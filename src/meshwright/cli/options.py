@@ -67,11 +67,6 @@ ExcludeTopic: TypeAlias = Annotated[
     typer.Option("--exclude-topic", metavar="FILTER", help="Leave this filter out; can be repeated."),
 ]
 
-ReportFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="FILE", help="Write the page of the plan, one HTML file."),
-]
-
 AllowEmpty: TypeAlias = Annotated[
     bool, typer.Option("--allow-empty", help="Accept no subscriptions: write what is empty, and exit with 0.")
 ]
