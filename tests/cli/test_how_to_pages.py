@@ -80,7 +80,7 @@ def test_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = "node,topic\nberlin,rain\noslo,rain\nrome,rain\nrome,sun\nberlin,sun\n"
     Path("subscriptions.csv").write_text(wanted, encoding="utf-8")
     commands = [line for block in blocks("costs.md", "sh") for line in block.splitlines()]
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         run(command)
     assert json.loads(Path("fast/plan.json").read_text())["figures"]["total_cost"] == 28 + 31
