@@ -143,9 +143,11 @@ def test_no_command_shows_or_stores_secrets(tmp_path: Path, monkeypatch: pytest.
 
 def test_progress_of_long_work_has_no_secrets() -> None:
     """The lines of --progress pass the same way as all others."""
-    from meshwright.cli.output import ProgressBar, amounts
+    from meshwright.cli.output import PROGRESS_WANTED, ProgressBar, amounts
 
-    bar = ProgressBar("", amounts("rows"), forced=True)
+    asked = PROGRESS_WANTED.set(True)
+    bar = ProgressBar("", amounts("rows"))
+    PROGRESS_WANTED.reset(asked)
     bar.began = bar.last_line = -100.0
     out = io.StringIO()
     with redirect_stderr(out), bar:

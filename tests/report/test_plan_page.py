@@ -236,9 +236,11 @@ def test_the_command_has_all_parameters() -> None:
         "meshwright plan DATASET --algorithm randomm --max-degree 3 --arbitrary --seed 5 --out PLAN"
     )
     assert "--k 5 " in made_by(facts_of_plan(mw.design(INTEREST, "low", k=5.0)))
+    parts = replace(mw.design(INTEREST, "gm"), parameters={"parts": 3, "coverage": 2})
+    assert made_by(facts_of_plan(parts)) == "meshwright plan DATASET --algorithm gm --parts 3,2 --out PLAN"
     (plan, *_) = front(INTEREST, steps=5)
     assert made_by(facts_of_plan(plan)) == (
-        "meshwright plan DATASET --algorithm best --front --steps 5 --certify --out PLAN"
+        "meshwright plan DATASET --algorithm best --objective front --steps 5 --certify --out PLAN"
     )
     (plan, *_) = front(INTEREST, steps=5, max_degree=4, certify=True)
     assert made_by(facts_of_plan(plan)) == "meshwright advise DATASET --steps 5 --max-degree 4 --out PLAN"

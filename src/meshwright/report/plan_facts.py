@@ -203,10 +203,12 @@ def made_by(facts: PlanFacts) -> str:
         option = f"--{name.replace('_', '-')}"
         if name == "costs":
             words += [option, "FILE"]
-        elif value is True or (name == "front" and not advised):
+        elif value is True:
             words.append(option)
         elif name == "front":
-            continue
+            words += [] if advised else ["--objective", "front"]
+        elif name == "coverage" and "parts" in facts.parameters:
+            words[-1] += f",{value}"
         elif value is not None and value is not False:
             words += [option, f"{value:g}" if isinstance(value, float) else str(value)]
     if facts.seed:

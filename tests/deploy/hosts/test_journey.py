@@ -52,7 +52,7 @@ def test_from_logs_to_a_running_federation(tmp_path: Path) -> None:
     assert ingested.code == 0, ingested.err
     assert ingested.json["nodes"] == len(SITES)
     assert read_topic_kind(dataset) == "mqtt"
-    planned = meshwright("plan", dataset, "--skip-unusable", "--expand", "#", "--out", plan)
+    planned = meshwright("plan", dataset, "--exclude-topic", "unusable", "--expand", "#", "--out", plan)
     assert planned.code == 0, planned.err
     assert "skipped: 'wet rain/now'" in planned.out
     assert read_plan(plan).metadata["topics"]["expanded"] == ["#"]
