@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from meshwright.arrow import from_numpy, from_strings
 from meshwright.errors import InputError, first_five
 from meshwright.filters.groups import group_numbers
+from meshwright.filters.index import FilterIndex, positions
 from meshwright.filters.mqtt import (
-    covers,
     has_wildcard,
     matches,
-    overlaps,
     unshared,
     why_invalid,
     why_unusable,
@@ -121,7 +120,8 @@ class PlannedFilters:
         # The fewer levels are fixed, the more a filter can join: compare these first, if not all.
         wild.sort(key=lambda held: (_fixed_levels(held), held))
         compared = wild[: max(8, MOST_COMPARED // len(members))]
-        found = {held: sum(overlaps(held, other) for other in members) - 1 for held in compared}
+        index = FilterIndex(members)
+        found = {held: index.overlapping(held).bit_count() - 1 for held in compared}
         most = max(compared, key=found.__getitem__)
         return most, found[most], len(members)
 
@@ -261,17 +261,14 @@ def _expand(kept: list[str], choice: FilterChoice) -> list[Expansion]:
         if not has_wildcard(held):
             raise InputError(f"cannot expand {held!r}: it has no wildcard; expand a filter such as '#'")
     others = [held for held in kept if held not in wide]
-    made = []
+    index, made = FilterIndex(others), []
     for held in sorted(wide):
-        by = [other for other in others if covers(held, other)]
-        published = [topic for topic in choice.published if matches(held, topic)]
-        seen = set(by)
-        by += [
-            topic
-            for topic in sorted(set(published))
-            if topic not in seen and not any(has_wildcard(other) and matches(other, topic) for other in by)
-        ]
-        partly = [other for other in others if not covers(held, other) and overlaps(held, other)]
+        covered = index.covered(held)
+        by = [others[place] for place in positions(covered)]
+        published = {topic for topic in choice.published if matches(held, topic)}.difference(by)
+        already = FilterIndex(list(filter(has_wildcard, by)))
+        by += [topic for topic in sorted(published) if not already.overlapping(topic)]
+        partly = [others[place] for place in positions(index.overlapping(held) & ~covered)]
         made.append(Expansion(held, tuple(by), tuple(partly)))
     return made
 
@@ -283,6 +280,7 @@ def catch_alls(filters: Iterable[str]) -> list[str]:
     ['#']
     """
     listed = list(filters)
+    index = FilterIndex(listed)
     wanted = CATCH_ALL_SHARE * (len(listed) - 1)
     # Each fixed level of a catch-all is a level of more than half of the others: one name for each place.
     frequent: list[str | None] = []
@@ -296,7 +294,7 @@ def catch_alls(filters: Iterable[str]) -> list[str]:
         and all(
             has_wildcard(level) or level == frequent[place] for place, level in enumerate(held.split("/"))
         )
-        and sum(covers(held, other) for other in listed) - 1 > wanted
+        and index.covered(held).bit_count() - 1 > wanted
     ]
 
 

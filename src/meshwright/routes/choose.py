@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from meshwright.arrays import as_ids, check_within, frozen
+from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, first_five
 from meshwright.filters.filter_plan import PlannedFilters
-from meshwright.filters.mqtt import example, matches
+from meshwright.filters.index import FilterIndex, as_bits
+from meshwright.filters.mqtt import example
 from meshwright.measure import components
 from meshwright.measure.connectivity import adjacency
 from meshwright.overlay import Overlay
@@ -93,20 +95,20 @@ def _depth(parents: Sequence[int]) -> int:
 def wanted_sets(planned: PlannedFilters, topic: int, members: Sequence[int]) -> dict[int, int]:
     """Return sets of brokers, as bits, with how many filters have an example message that they want."""
     held, place = planned.held, {node: number for number, node in enumerate(members)}
-    names = held.topic_names
-    in_group = np.flatnonzero(planned.group_of == topic).tolist()
-    holders: dict[str, int] = {}
-    for one in in_group:
-        piece = held.topic_nodes[held.topic_ptr[one] : held.topic_ptr[one + 1]].tolist()
-        holders[names[one].as_py()] = sum(1 << place[node] for node in piece if node in place)
+    in_group = np.flatnonzero(planned.group_of == topic)
+    names: list[str] = held.topic_names.take(from_numpy(in_group)).to_pylist()
+    index = FilterIndex(names)
+    held_by: list[list[int]] = [[] for _ in members]
+    for number, one in enumerate(in_group.tolist()):
+        for node in held.topic_nodes[held.topic_ptr[one] : held.topic_ptr[one + 1]].tolist():
+            if node in place:
+                held_by[place[node]].append(number)
+    holdings = [as_bits(numbers) for numbers in held_by]
     sets: dict[int, int] = {}
-    step = max(1, -(-len(holders) // MOST_NAMES))
-    for held_filter in list(holders)[::step]:
-        topic_name = example(held_filter)
-        wants = 0
-        for other, bits in holders.items():
-            if matches(other, topic_name):
-                wants |= bits
+    step = max(1, -(-len(names) // MOST_NAMES))
+    for held_filter in names[::step]:
+        matching = index.overlapping(example(held_filter))
+        wants = sum(1 << broker for broker, own in enumerate(holdings) if own & matching)
         sets[wants] = sets.get(wants, 0) + 1
     return sets
 
