@@ -14,9 +14,10 @@ from meshwright.deploy.named_trees import NamedTrees
 from meshwright.designs.design import design
 from meshwright.filters.filter_plan import PlannedFilters
 from meshwright.greedy import grow, rules
+from meshwright.plan_tables import TREES
 from meshwright.routes import Trees, route
 from meshwright.store.plans import write_plan
-from meshwright.store.trees import TREES, read_trees, roles_of, tree_ids, write_trees
+from meshwright.store.trees import read_trees, roles_of, tree_ids, write_trees
 from meshwright.workloads import zipf
 
 

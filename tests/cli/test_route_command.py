@@ -182,9 +182,10 @@ def test_partial_plans_name_their_relays(made: tuple[Path, Path], tmp_path: Path
         (lambda rows: rows[:-1], "leave out subscribers"),
         (lambda rows: rows[1:], "not one tree each"),
         (lambda rows: [*rows, rows[-1]], "reach a broker twice"),
-        (lambda rows: [*rows[:-1], {**rows[-1], "child": "b99"}], "unknown 'b99'"),
+        (lambda rows: [*rows[:-1], {**rows[-1], "child": "b99"}], "links that are not in the overlay"),
+        (lambda rows: [*rows, {"topic": "new", "parent": None, "child": "b99"}], "unknown 'new', 'b99'"),
         (lambda rows: [*rows[:-1], {**rows[-1], "parent": rows[-1]["child"]}], "not one tree each"),
-        (lambda rows: [{**row, "topic": "t0"} for row in rows], "neither subscribers nor relays"),
+        (lambda rows: [{**row, "topic": "t0"} for row in rows], "reach a broker twice"),
     ],
 )
 def test_verify_finds_spoilt_trees(made: tuple[Path, Path], spoil: object, message: str) -> None:
@@ -211,7 +212,8 @@ def test_verify_finds_missing_links_and_wrong_figures(made: tuple[Path, Path]) -
             rows[place] = {**row, "parent": others[0]}
             break
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), made[0] / "trees.parquet")
-    assert "links that are not there" in meshwright("verify", *made).out
+    assert "links that are not in the overlay" in meshwright("verify", *made).out
+    pq.write_table(table, made[0] / "trees.parquet")
     stated = json.loads((made[0] / "plan.json").read_text())
     stated["routes"]["figures"]["relays"] = 7
     (made[0] / "plan.json").write_text(json.dumps(stated))

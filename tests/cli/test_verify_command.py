@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from damage import edit_table
 from small_datasets import planned, small_dataset
 from terminal import meshwright
 
@@ -22,8 +23,7 @@ def dataset(tmp_path: Path) -> Path:
 
 def rewrite(plan: Path, first: int, **figures: Any) -> None:
     """Keep only the first edges of a stored plan, and change figures that it states."""
-    table = pq.read_table(plan / "edges.parquet")
-    pq.write_table(table.slice(0, first), plan / "edges.parquet")
+    edit_table(plan / "edges.parquet", lambda table: table.slice(0, first))
     header = json.loads((plan / "plan.json").read_text(encoding="utf-8"))
     header["figures"].update(figures)
     (plan / "plan.json").write_text(json.dumps(header), encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 
 from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.errors import InputError
-from meshwright.store.trees import ROLES, TREES
+from meshwright.plan_tables import ROLES, TREES
 
 
 def chain(*brokers: str) -> TopicTree:

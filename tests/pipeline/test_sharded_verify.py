@@ -21,10 +21,11 @@ from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.pipeline.plans.links import read_links
 from meshwright.pipeline.plans.sharded_verify import examine_links, examine_on_cluster, verify_on_cluster
+from meshwright.plan_tables import EDGES, GROUPS
 from meshwright.store import dataset_parts
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plan_check import verify_stored_plan
-from meshwright.store.plan_parts import EDGES, EDGES_FILE, GROUPS
+from meshwright.store.plan_parts import EDGES_FILE
 from meshwright.store.plans import read_plan, write_plan
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import meshwright as mw
@@ -164,8 +163,7 @@ def test_stored_trees_and_groups_are_shown(tmp_path: Path) -> None:
     assert facts.trees.links.tolist() == trees.links.tolist()
     assert "chosen by load" in plan_page(facts)
     table = pa.table({"filter": ["s/+", "s/1", "#<b>"], "group": ["t0", "t0", "#<b>"]})
-    pq.write_table(table, folder / "groups.parquet")
-    made = plan_page(stored(folder))
+    made = plan_page(replace(stored(folder), groups=table))
     assert "Largest groups of filters" in made
     assert "s/+, s/1" in made
     assert "<b>" not in made.partition("Largest groups of filters</h2>")[2].partition("</section>")[0]

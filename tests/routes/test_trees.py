@@ -13,9 +13,11 @@ from calls import crowds, overlay_of, seeds
 from meshwright import Interest, Overlay, measure
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
+from meshwright.plan_tables import TREES, LinkTable, TreeTables
 from meshwright.routes import OBJECTIVES, Trees, figures, hops, loads, route, stretch
-from meshwright.store.trees import TREES, roles_of
-from meshwright.verify import TreeTables, tree_faults
+from meshwright.store.plan_parts import edge_table
+from meshwright.store.trees import roles_of
+from meshwright.verify import tree_faults
 from naive import topic_sets
 from strategies import overlays
 
@@ -106,7 +108,7 @@ def test_verification_finds_no_faults(overlay: Overlay, objective: str, seed: in
     random, interest = np.random.default_rng(seed), overlay.interest
     pairs = [(v, t) for v in range(interest.num_nodes) for t in range(interest.num_topics)]
     trees = route(overlay, objective, publishers=[pair for pair in pairs if random.random() < 0.1])
-    tables = TreeTables(trees.to_arrow().cast(TREES), roles_of(trees))
+    tables = TreeTables(LinkTable(edge_table(overlay)), trees.to_arrow().cast(TREES), roles_of(trees))
     assert tree_faults(overlay, tables, figures(trees)) == ()
 
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 
 import meshwright as mw
+from damage import edit_table, mend_digests, write_bytes
 from meshwright import Interest, Plan
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.store.datasets import write_dataset
@@ -40,8 +41,7 @@ def edit_metadata(plan: Path, change: Callable[[dict[str, Any]], object]) -> Non
 
 
 def edit_edges(plan: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    file = plan / "edges.parquet"
-    pq.write_table(change(pq.read_table(file)), file)
+    edit_table(plan / "edges.parquet", change)
 
 
 def with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
@@ -186,7 +186,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
         p, lambda t: t.set_column(0, "rank", pc.cast(t.column("rank"), pa.int64()))
     ),
     "plan is damaged: edges.parquet is missing; write it again": lambda p: (p / "edges.parquet").unlink(),
-    "cannot be read as Parquet": lambda p: (p / "edges.parquet").write_bytes(b"PAR1 no"),
+    "cannot be read as Parquet": lambda p: write_bytes(p / "edges.parquet", b"PAR1 no"),
     "has no field 'figures'": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
     "figures.support is 'all', not a number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["figures"].update(support="all")
@@ -263,6 +263,7 @@ def test_a_price_that_is_there_twice(tmp_path: Path, file: str) -> None:
     stored = write_plan(mw.design(INTEREST, "low", certify=True), tmp_path / "plan")
     table = pq.read_table(stored / file)
     pq.write_table(pa.concat_tables([table.slice(1), table.slice(1, 1)]), stored / file)
+    mend_digests(stored)
     with pytest.raises(FormatError, match=f"{file} is damaged: it does not have one price for each"):
         mw.load(stored, INTEREST)
 
@@ -275,6 +276,7 @@ def test_prices_out_of_range_are_not_loaded(tmp_path: Path, price: int) -> None:
     place = table.column_names.index("price")
     prices = pa.array([price] * table.num_rows, pa.int64())
     pq.write_table(table.set_column(place, table.schema.field(place), prices), stored / "prices.parquet")
+    mend_digests(stored)
     with pytest.raises(InputError, match="prices and allowances are from 0 to 1"):
         mw.load(stored, INTEREST)
 

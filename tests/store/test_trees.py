@@ -12,16 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
+from damage import mend_digests
 from meshwright import Interest, Plan, design, route
 from meshwright.errors import FormatError, InputError
 from meshwright.files.header import Kind
 from meshwright.overlay import Overlay
+from meshwright.plan_tables import ROLES, TREES, LinkTable, TreeTables
 from meshwright.routes import Trees, figures
 from meshwright.store import trees
+from meshwright.store.plan_parts import edge_table
 from meshwright.store.plans import StoredPlan, read_plan, write_plan
 from meshwright.store.trees import (
-    ROLES,
-    TREES,
     StoredTrees,
     read_trees,
     roles_of,
@@ -131,6 +132,7 @@ def test_plans_without_trees(plan: Path) -> None:
         read_trees(plan)
     write_trees(route(design(INTEREST, "gm").overlay), plan)
     pq.write_table(pq.read_table(plan / "roles.parquet").drop_columns("role"), plan / "roles.parquet")
+    mend_digests(plan)
     with pytest.raises(FormatError, match=r"roles\.parquet is damaged: no column 'role'"):
         read_trees(plan)
     (plan / "trees.parquet").unlink()
@@ -156,7 +158,8 @@ def test_stored_trees_come_back(drawn: tuple[Interest, Trees]) -> None:
         odd = pa.table({"topic": ["nowhere"], "parent": [None], "child": ["nobody"]}, schema=TREES)
         table = pa.concat_tables([table, odd])
     plan = read_plan_of(made)
-    found = trees_on(StoredTrees(plan, table, roles_of(made)), made.overlay)
+    tables = TreeTables(LinkTable(edge_table(made.overlay)), table, roles_of(made))
+    found = trees_on(StoredTrees(plan, tables), made.overlay)
     for name in ("ptr", "nodes", "above"):
         assert getattr(found, name).tolist() == getattr(made, name).tolist()
     below = made.above >= 0
@@ -175,7 +178,8 @@ def test_a_child_before_its_parent_is_damage(plan: Path) -> None:
     """Trees are stored from the root outwards; another order is an error, not a wrong figure."""
     made = route(design(INTEREST, "gm", seed=3).overlay)
     write_trees(made, plan)
-    stored = read_trees(plan)
-    turned = stored.trees.take(list(range(stored.trees.num_rows))[::-1])
+    turned = pq.read_table(plan / "trees.parquet")
+    pq.write_table(turned.take(list(range(turned.num_rows))[::-1]), plan / "trees.parquet")
+    mend_digests(plan)
     with pytest.raises(FormatError, match="before its parent"):
-        trees_on(StoredTrees(stored.plan, turned, stored.roles), made.overlay)
+        read_trees(plan)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from calls import overlay_of
 from meshwright import Interest, LinkCosts, Overlay, measure
 from meshwright.errors import InputError
-from meshwright.store.trees import ROLES, TREES
+from meshwright.plan_tables import ROLES, TREES, LinkTable, TreeTables
+from meshwright.store.plan_parts import edge_table
 from meshwright.verify import (
     PlanClaims,
     PlanProofs,
     PlanReport,
-    TreeTables,
     Verification,
     verify_overlay,
     verify_plan,
@@ -290,6 +290,7 @@ def test_a_partial_plan_has_a_bound_and_no_gap() -> None:
 TREE_ROWS = [("x", None, "b"), ("x", "b", "a"), ("x", "b", "c"),
              ("y", None, "b"), ("y", "b", "a"), ("y", "b", "c"), ("y", "c", "d")]  # fmt: skip
 TREES_OF_PATH = TreeTables(
+    LinkTable(edge_table(PATH)),
     pa.table([pa.array(column, pa.string()) for column in zip(*TREE_ROWS, strict=True)], schema=TREES),
     ROLES.empty_table(),
 )

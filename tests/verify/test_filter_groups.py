@@ -91,7 +91,7 @@ def test_a_stored_plan_of_groups_is_verified(tmp_path: Path) -> None:
     ("file", "column", "name", "said"),
     [
         ("groups", "group", "m/n", "the groups of the filters 'm/#'"),
-        ("groups", "filter", "m/o", "the groups of the filters"),
+        ("groups", "group", "x", "the groups of the filters 'm/#'"),
         ("holders", "filter", "y", "the filters of the brokers 'a'"),
     ],
 )

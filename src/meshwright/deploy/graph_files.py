@@ -14,6 +14,7 @@ from meshwright.files.atomic import new_file
 from meshwright.files.urls import require_local
 from meshwright.formatting import escape_dot
 from meshwright.overlay import graphml
+from meshwright.store.plan_check import require_meaning
 from meshwright.store.plans import StoredPlan, read_plan
 from meshwright.store.trees import StoredTrees, read_trees
 
@@ -62,6 +63,8 @@ def _read_graph(path: str | Path) -> _Graph:
     """Read a plan, and its trees if it has any."""
     plan = read_plan(path)
     trees = None if plan.routes is None else read_trees(path)
+    if trees is not None:
+        require_meaning(trees)
     topics: dict[tuple[str, str], list[str]] = {}
     for row in [] if trees is None else trees.trees.to_pylist():
         if row["parent"] is not None:

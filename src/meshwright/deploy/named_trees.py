@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from meshwright.deploy.sound_plan import require_sound
 from meshwright.errors import InputError, first_five
 from meshwright.filters.groups import overlap_groups
 from meshwright.filters.mqtt import check_filters, has_wildcard, without_covered
-from meshwright.store.plans import read_groups
-from meshwright.store.trees import ALONE, PUBLISHER, RELAY, StoredTrees, read_trees
+from meshwright.plan_tables import ALONE, PUBLISHER, RELAY
+from meshwright.store.plan_check import require_meaning
+from meshwright.store.trees import StoredTrees, read_trees
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ class NamedTrees:
         named = cls.from_tables(stored.trees, stored.roles, brokers=ends)
         if stored.plan.choice is None:
             return named
-        groups, holders = read_groups(stored.plan.path)
+        tables = stored.plan.group_tables
+        groups, holders = tables.groups, tables.holders
         return named.with_filters(
             dict(zip(groups.column("filter").to_pylist(), groups.column("group").to_pylist(), strict=True)),
             zip(holders.column("broker").to_pylist(), holders.column("filter").to_pylist(), strict=True),
@@ -232,7 +233,7 @@ def read_named_trees(plan: str | Path, *, allow_relays: bool = False) -> NamedTr
         If the folder is not a plan, has a newer schema, or is damaged.
     """
     stored = read_trees(plan)
-    require_sound(stored)
+    require_meaning(stored)
     return NamedTrees.from_plan(stored).deployable(allow_relays=allow_relays)
 
 

@@ -32,7 +32,12 @@ def parse_json(
     Python's parser.
     """
     try:
-        return json.loads(text, object_pairs_hook=gather, parse_int=integer)
+        found = json.loads(text, object_pairs_hook=gather, parse_int=integer)
+        if gather is None and "\\ud" in text.lower():  # half a pair is no character
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except UnicodeEncodeError as error:
+        raise ValueError("it holds half a surrogate pair") from error
     except json.JSONDecodeError as error:
         raise ValueError(f"character {error.pos + 1} is wrong, or something is missing before it") from error
     except RecursionError as error:

@@ -104,13 +104,13 @@ def facts_of_stored_plan(
     from meshwright.routes import figures, route
     from meshwright.store.plan_check import verify_stored_plan
     from meshwright.store.plans import read_plan
-    from meshwright.store.trees import read_trees, trees_on
+    from meshwright.store.trees import StoredTrees, read_tree_tables, trees_on
 
     stored = read_plan(path)
     overlay = stored.overlay_on(interest)
     verdict = verify_stored_plan(path, interest, costs=costs, progress=progress)
     routed = stored.routes is not None
-    trees = trees_on(read_trees(path), overlay) if routed else route(overlay)
+    trees = trees_on(StoredTrees(stored, read_tree_tables(stored)), overlay) if routed else route(overlay)
     return PlanFacts(
         name=hide_secrets(str(path)),
         overlay=overlay,
@@ -123,19 +123,9 @@ def facts_of_stored_plan(
         trees=trees,
         routed=routed,
         tree_figures=stored.routes["figures"] if stored.routes is not None else figures(trees),
-        groups=_read_groups(stored.path),
+        groups=None if stored.choice is None else stored.group_tables.groups,
         today=today,
     )
-
-
-def _read_groups(plan: Path) -> pa.Table | None:
-    """Read the groups of filters, if the plan has any."""
-    from meshwright.store.tables import read_table
-
-    file = plan / "groups.parquet"
-    if not file.is_file():
-        return None
-    return read_table(file, pa.schema([("filter", pa.string()), ("group", pa.string())]))
 
 
 class Saving(NamedTuple):

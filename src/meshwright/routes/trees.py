@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from meshwright.arrays import Ids, Offsets, frozen
+from meshwright.arrays import Ids, Offsets, check_within, frozen
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError
 from meshwright.formatting import counted, shown
@@ -56,6 +56,30 @@ class Trees:
         object.__setattr__(self, "publishers", frozen(self.publishers.reshape(-1, 3), np.int32))
         for column in ("nodes", "above", "links"):
             object.__setattr__(self, column, frozen(getattr(self, column), np.int32))
+        self._check_form()
+
+    def _check_form(self) -> None:
+        """Check what kernels rely on: each topic's nodes are one tree over links, parents first."""
+        ptr, nodes, above, overlay = self.ptr, self.nodes, self.above, self.overlay
+        topics, most = overlay.interest.num_topics, overlay.interest.num_nodes
+        if len(ptr) != topics + 1 or ptr[0] or ptr[-1] != len(nodes) or (np.diff(ptr) < 0).any():
+            raise InputError(
+                f"the nodes of trees are not divided among {topics} topics: give the end of each"
+            )
+        if not len(nodes) == len(above) == len(self.links) or len(self.rates) != topics:
+            raise InputError("the nodes, parents and links of trees differ in number: give one of each")
+        check_within(nodes, most, "nodes")
+        check_within(self.publishers[:, 0], topics, "topics")
+        check_within(self.publishers[:, 1:], most, "nodes")
+        place = np.arange(len(nodes)) - ptr[self.topics]
+        if ((above < 0) != (place == 0)).any() or (above >= np.maximum(place, 1)).any():
+            raise InputError("the nodes of trees are not in order: a root first, and parents before children")
+        below = np.flatnonzero(above >= 0)
+        links = self.links[below]
+        check_within(links, len(overlay), "links")
+        ends = np.sort(np.stack((nodes[below], self.parents[below])), axis=0)
+        if (ends != np.stack((overlay.u[links], overlay.v[links]))).any():
+            raise InputError("the links of trees do not join their nodes: give the link to each parent")
 
     def __len__(self) -> int:
         """Return the number of topics with a tree."""

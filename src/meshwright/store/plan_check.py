@@ -10,15 +10,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import to_numpy
+from meshwright.errors import FormatError
 from meshwright.files.header import MISSING, PLAN, changed_tables, damaged
-from meshwright.files.urls import inside
+from meshwright.files.urls import inside, local_path
+from meshwright.interest import Interest
 from meshwright.names import MQTT
-from meshwright.store.plan_parts import DEGREE_PRICES, DEGREE_PRICES_FILE, PRICES, PRICES_FILE
-from meshwright.store.plans import StoredPlan, holder_table, read_groups, read_plan
+from meshwright.plan_tables import (
+    ALONE,
+    DEGREE_PRICES,
+    GROUPS,
+    PRICES,
+    PUBLISHER,
+    RELAY,
+    GroupTables,
+    TreeTables,
+)
+from meshwright.store.plan_parts import DEGREE_PRICES_FILE, PRICES_FILE, ROLES_FILE, TREES_FILE
+from meshwright.store.plans import StoredPlan, holder_table, open_plan
 from meshwright.store.tables import read_table
-from meshwright.store.trees import read_trees
+from meshwright.store.trees import read_tree_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -26,9 +39,10 @@ if TYPE_CHECKING:
     from meshwright.bounds import DegreeProof
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs.plan import Plan
-    from meshwright.interest import Interest
     from meshwright.progress import Progress
+    from meshwright.store.trees import StoredTrees
     from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport
+    from meshwright.verify.filter_groups import DerivedGroups
 
 
 def verify_stored_plan(
@@ -52,39 +66,111 @@ def verify_stored_plan(
     from meshwright.verify.certificate import CertificateError, DegreeCertificateError
     from meshwright.verify.claims import verify_plan
 
-    stored = read_plan(path)
+    stored = open_plan(path)
+    changed = changed_files(stored)
     stored.check_dataset(interest)
     planned, faults = (interest, ()) if stored.choice is None else rederive_groups(stored, interest)
     costs = costs and costs.rebase(planned)
     claims, overlay = read_claims(stored), stored.overlay_over(planned)
-    proofs = read_proofs(stored)
+    proofs, out_of_form = read_proofs(stored, changed)
+    if out_of_form:
+        claims = replace(claims, trees=None)
     try:
         report = verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
     except CertificateError as error:
         file = DEGREE_PRICES_FILE if isinstance(error, DegreeCertificateError) else PRICES_FILE
         raise damaged(inside(stored.place, file), str(error)) from error
-    return replace(report, disagreements=(*faults, *report.disagreements, *proof_faults(stored)))
+    return replace(report, disagreements=(*faults, *report.disagreements, *out_of_form, *changed.values()))
 
 
-def proof_faults(stored: StoredPlan) -> tuple[str, ...]:
-    """Return which certificates were changed since the plan was written, though they may prove as much."""
+def changed_files(stored: StoredPlan) -> dict[str, str]:
+    """Return a line for each table that was changed since the plan was written, though it may say as much.
+
+    A missing table is an error for whoever needs it. Those at a URL are checked when they are copied.
+    """
+    if local_path(stored.place) is None:
+        return {}
     changed = changed_tables(stored.path, PLAN, stored.metadata)
-    return tuple(
-        f"{name} {changed[name]}"
-        for name in (PRICES_FILE, DEGREE_PRICES_FILE)
-        if changed.get(name, MISSING) != MISSING
-    )
+    return {name: f"{name} {fault}" for name, fault in changed.items() if fault != MISSING}
 
 
 def rederive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tuple[str, ...]]:
     """Return the interest in groups of filters, derived again, and how the plan's own tables differ."""
-    from meshwright.verify.filter_groups import GroupTables, derive_groups, group_faults
+    from meshwright.verify.filter_groups import derive_groups, group_faults
 
     derived = derive_groups(interest, stored.metadata["topics"])
-    faults = list(group_faults(derived, GroupTables(*read_groups(stored.path))))
-    if derived.interest.fingerprint != stored.metadata.get("planned"):
-        faults.append("the fingerprint of the planned groups is not as stated")
-    return derived.interest, tuple(faults)
+    faults = list(group_faults(derived, stored.group_tables))
+    return derived.interest, (*faults, *_wrong_fingerprints(stored, derived))
+
+
+def _wrong_fingerprints(stored: StoredPlan, derived: DerivedGroups) -> Iterator[str]:
+    """Yield a line for each fingerprint that a plan of filters states otherwise; older plans state one."""
+    header = stored.header
+    if derived.interest.fingerprint != header.planned:
+        yield "the fingerprint of the planned groups is not as stated"
+    if header.held is not None:
+        brokers, filters = ([pair[end] for pair in derived.holders] for end in (0, 1))
+        held = Interest.from_pairs(brokers, filters, all_nodes=derived.interest.node_names.to_pylist())
+        if held.fingerprint != header.held:
+            yield "the fingerprint of who holds which filter is not as stated"
+
+
+def require_meaning(stored: StoredTrees) -> None:
+    """Verify a plan with trees without its dataset, before brokers follow it.
+
+    Who subscribes to what follows from its trees, and must have the fingerprint that the plan states. Prices
+    are not checked: they say nothing about what brokers do.
+
+    A plan that states topics without a tree is left as it is: who subscribes to them is not known.
+
+    Raises
+    ------
+    FormatError
+        If the plan is not what it states.
+    """
+    if stored.described["figures"].get("unreachable"):
+        return
+    from meshwright.verify.claims import DEGREE_BOUNDS, PlanProofs, verify_plan
+    from meshwright.verify.filter_groups import group_faults, group_holders, stated_holders
+
+    plan, header = stored.plan, stored.plan.header
+    interest = _subscriptions_of(stored.tables)
+    faults: list[str] = []
+    # The fingerprint also counts topics that nobody subscribes to, whose names the trees do not have.
+    nameless = int(header.figures.topics) > interest.num_topics
+    if not nameless and not interest.has_fingerprint(header.planned or header.dataset):
+        faults.append("its trees do not serve the subscriptions that the plan states")
+    if plan.choice is not None:
+        tables = plan.group_tables
+        holders: Any = frozenset(stated_holders(tables))
+        derived = group_holders(holders, interest.node_names.to_pylist())
+        faults += [*group_faults(derived, tables), *_wrong_fingerprints(plan, derived)]
+    unproven = {"lower_bound", "gap", "total_cost", *DEGREE_BOUNDS}
+    claims = read_claims(plan)
+    figures = {name: value for name, value in claims.figures.items() if name not in unproven}
+    if nameless:
+        figures["topics"] = interest.num_topics
+    report = verify_plan(
+        replace(claims, figures=figures), plan.overlay_over(interest), PlanProofs(trees=stored.tables)
+    )
+    faults += reversed(report.disagreements)  # those of trees first
+    if faults:
+        more = f" (and {len(faults) - 1} more: see meshwright verify)" if len(faults) > 1 else ""
+        raise damaged(plan.place, f"{faults[0]}{more}")
+
+
+def _subscriptions_of(tables: TreeTables) -> Interest:
+    """Return who subscribes to what, as the trees and roles of a plan have it."""
+    role = tables.roles.column("role")
+    others = tables.roles.filter(pc.is_in(role, pa.array([RELAY, PUBLISHER]))).select(["topic", "broker"])
+    rows = tables.trees.select(["topic", "child"]).rename_columns(["topic", "broker"])
+    pairs = rows.join(others, ["topic", "broker"], join_type="left anti")
+    alone = tables.roles.filter(pc.and_(pc.equal(role, ALONE), tables.roles.column("topic").is_valid()))
+    pairs = pa.concat_tables([pairs, alone.select(["topic", "broker"]).cast(pairs.schema)])
+    edges = tables.links.table
+    named = [rows.column("broker"), tables.roles.column("broker"), edges.column("u"), edges.column("v")]
+    brokers = pa.chunked_array([chunk for column in named for chunk in column.chunks], pa.string()).unique()
+    return Interest.from_pairs(pairs.column("broker"), pairs.column("topic"), all_nodes=brokers)
 
 
 def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:
@@ -103,13 +189,13 @@ def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:
 
 def _faults_of_groups(plan: Plan) -> list[str]:
     """Return how the topics of a plan in memory differ from the groups of its MQTT filters."""
-    from meshwright.verify.filter_groups import GroupTables, derive_groups, group_faults
+    from meshwright.verify.filter_groups import derive_groups, group_faults
 
     planned, filters = plan.overlay.interest, plan.filters
     if filters is None:
         return ["MQTT filters that overlap are not planned as one topic"] if planned.kind == MQTT else []
     derived = derive_groups(filters.source, filters.choice.to_dict())
-    faults = list(group_faults(derived, GroupTables(filters.table(), holder_table(filters))))
+    faults = list(group_faults(derived, GroupTables(filters.table().cast(GROUPS), holder_table(filters))))
     if derived.interest.fingerprint != planned.fingerprint:
         faults.append("the planned topics are not the groups of its filters")
     return faults
@@ -140,8 +226,10 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
     )
 
 
-def read_proofs(stored: StoredPlan) -> PlanProofs:
+def read_proofs(stored: StoredPlan, changed: Collection[str]) -> tuple[PlanProofs, list[str]]:
     """Read the prices of a plan that states a bound, and the trees of one that has some.
+
+    Trees out of form are a failed check if their file was `changed`, and an error if it was written so.
 
     Raises
     ------
@@ -149,19 +237,22 @@ def read_proofs(stored: StoredPlan) -> PlanProofs:
         If a table is missing or damaged.
     """
     from meshwright.verify.claims import DEGREE_BOUNDS, PlanProofs
-    from meshwright.verify.tree_check import TreeTables
 
-    trees = None
-    if stored.routes is not None:
-        found = read_trees(stored.path)
-        trees = TreeTables(found.trees, found.roles)
     bounded = stored.figures.get("lower_bound") is not None
     limited = any(stored.figures.get(name) is not None for name in DEGREE_BOUNDS)
-    return PlanProofs(
+    trees, faults = None, []
+    try:
+        trees = None if stored.routes is None else read_tree_tables(stored)
+    except FormatError as error:
+        if not {TREES_FILE, ROLES_FILE} & set(changed):
+            raise
+        faults.append(str(error))
+    proofs = PlanProofs(
         prices=read_table(stored.path / PRICES_FILE, PRICES) if bounded else None,
         degree_prices=read_table(stored.path / DEGREE_PRICES_FILE, DEGREE_PRICES) if limited else None,
         trees=trees,
     )
+    return proofs, faults
 
 
 def prices_on(stored: StoredPlan, interest: Interest) -> NDArray[np.int64]:

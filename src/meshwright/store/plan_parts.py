@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import from_numpy, table_schema, to_numpy
+from meshwright.arrow import from_numpy, to_numpy
+from meshwright.plan_tables import DEGREE_PRICES, EDGES, PRICES
 from meshwright.store.tables import write_table
 
 if TYPE_CHECKING:
@@ -22,20 +23,9 @@ if TYPE_CHECKING:
     from meshwright.bounds import DegreeProof, Prices
     from meshwright.overlay import Overlay
 
-EDGES_FILE = "edges.parquet"
-EDGES = table_schema(rank=pa.int32(), u=pa.string(), v=pa.string(), contribution=pa.int32())
-PRICES_FILE = "prices.parquet"
-PRICES = table_schema(node=pa.string(), topic=pa.string(), price=pa.int64())
-DEGREE_PRICES_FILE = "degree_prices.parquet"
-DEGREE_PRICES = table_schema(
-    ["topic"], node=pa.string(), topic=pa.string(), at_degree=pa.int64(), lowest_degree=pa.int64()
-)
-"""The prices of the bounds that know the degree; rows without a topic have the nodes' allowances."""
+EDGES_FILE, TREES_FILE, ROLES_FILE = "edges.parquet", "trees.parquet", "roles.parquet"
+PRICES_FILE, DEGREE_PRICES_FILE = "prices.parquet", "degree_prices.parquet"
 GROUPS_FILE, HOLDERS_FILE = "groups.parquet", "holders.parquet"
-GROUPS = table_schema(filter=pa.string(), group=pa.string())
-"""The group of each MQTT filter."""
-HOLDERS = table_schema(broker=pa.string(), filter=pa.string())
-"""The MQTT filters that each broker holds, as planned."""
 
 
 def edge_table(overlay: Overlay) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import (
     PLAN,
+    check_digests,
     check_header,
     damaged,
     local_description,
@@ -29,13 +30,11 @@ from meshwright.files.schema import Count, Figure
 from meshwright.files.urls import inside, local_path
 from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_filters
 from meshwright.overlay import Overlay
+from meshwright.plan_tables import EDGES, GROUPS, HOLDERS, GroupTables, LinkTable, TableError
 from meshwright.store.plan_parts import (
     DEGREE_PRICES_FILE,
-    EDGES,
     EDGES_FILE,
-    GROUPS,
     GROUPS_FILE,
-    HOLDERS,
     HOLDERS_FILE,
     degree_price_table,
     edge_table,
@@ -44,8 +43,12 @@ from meshwright.store.plan_parts import (
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
+
+Tables = TypeVar("Tables")
 
 
 class PlanParameters(Struct):
@@ -90,7 +93,7 @@ class PlanFilters(Struct, forbid_unknown_fields=True):
 class PlanRoutes(Struct, forbid_unknown_fields=True):
     """How the trees of a plan were chosen, and what they measure."""
 
-    figures: dict[str, Any]
+    figures: dict[str, Figure | None]
     objective: str = "hops"
     rates: bool = False
     """Whether loads are at the rates of topics."""
@@ -108,6 +111,8 @@ class PlanHeader(Struct, forbid_unknown_fields=True):
     seed: int = 0
     planned: str | None = None
     """The fingerprint of the groups of filters, which were planned instead of the filters."""
+    held: str | None = None
+    """The fingerprint of who holds which filter."""
     topics: PlanFilters | None = None
     routes: PlanRoutes | None = None
     files: dict[str, str] = {}
@@ -143,7 +148,12 @@ class StoredPlan:
         FormatError
             If a field is missing, unknown or wrong.
         """
-        return check_header(inside(self.place, PLAN.file), self.metadata, PlanHeader)
+        file = inside(self.place, PLAN.file)
+        header = check_header(file, self.metadata, PlanHeader)
+        nested = [name for name, value in self.figures.items() if isinstance(value, (dict, list))]
+        if nested:
+            raise damaged(file, f"figures {first_five(nested)} are no numbers")
+        return header
 
     @cached_property
     def path(self) -> Path:
@@ -160,8 +170,8 @@ class StoredPlan:
         return fetch_folder(self.place, PLAN, self.metadata, self) if local is None else Path(local)
 
     @cached_property
-    def edges(self) -> pa.Table:
-        """Its edges by name (`rank, u, v, contribution`).
+    def links(self) -> LinkTable:
+        """Its links by name, in their form.
 
         Raises
         ------
@@ -169,11 +179,42 @@ class StoredPlan:
             If they are missing or damaged.
         """
         edges = read_table(self.path / EDGES_FILE, EDGES)
-        if not np.array_equal(to_numpy(edges.column("rank")), np.arange(edges.num_rows)):
-            raise damaged(self.path / EDGES_FILE, "ranks are not 0, 1, 2 … in order")
-        if not pc.all(pc.less(edges.column("u"), edges.column("v")), min_count=0).as_py():
-            raise damaged(self.path / EDGES_FILE, "not every u < v")
-        return edges
+        return self.require_form(lambda: LinkTable(edges))
+
+    @property
+    def edges(self) -> pa.Table:
+        """Its links by name as a table (`rank, u, v, contribution`)."""
+        return self.links.table
+
+    @cached_property
+    def group_tables(self) -> GroupTables:
+        """The groups of its MQTT filters and who holds which, in their form.
+
+        Raises
+        ------
+        FormatError
+            If a table is missing or damaged.
+        """
+        groups = read_table(self.path / GROUPS_FILE, GROUPS)
+        holders = read_table(self.path / HOLDERS_FILE, HOLDERS)
+        return self.require_form(lambda: GroupTables(groups, holders))
+
+    def require_form(self, make: Callable[[], Tables]) -> Tables:
+        """Return tables of this plan in their form; if they are not, the error names the file."""
+        try:
+            return make()
+        except TableError as error:
+            raise damaged(self.path / f"{error.table}.parquet", str(error)) from error
+
+    def check_digests(self) -> None:
+        """Check that all tables are those that were written with the description.
+
+        Raises
+        ------
+        FormatError
+            If one is missing or has changed.
+        """
+        check_digests(self.path, PLAN, self.metadata)
 
     @property
     def figures(self) -> dict[str, int | float]:
@@ -338,6 +379,7 @@ def _write_filters(filters: PlannedFilters, folder: Path) -> dict[str, Any]:
     return {
         "dataset": filters.source.fingerprint,
         "planned": filters.groups.fingerprint,
+        "held": filters.held.fingerprint,
         "topics": {"kind": "mqtt", **filters.choice.to_dict()},
     }
 
@@ -347,19 +389,8 @@ def holder_table(filters: PlannedFilters) -> pa.Table:
     return filters.held.to_arrow().rename_columns(HOLDERS.names).cast(HOLDERS)
 
 
-def read_groups(folder: Path) -> tuple[pa.Table, pa.Table]:
-    """Read the tables of a plan of MQTT filters: `filter, group` and `broker, filter`.
-
-    Raises
-    ------
-    FormatError
-        If a table is missing or damaged.
-    """
-    return read_table(folder / GROUPS_FILE, GROUPS), read_table(folder / HOLDERS_FILE, HOLDERS)
-
-
 def read_plan(path: str | Path) -> StoredPlan:
-    """Read a plan folder, with its edges.
+    """Read a plan folder, whose tables must be those that were written, with its links in their form.
 
     >>> import tempfile
     >>> import meshwright as mw
@@ -377,7 +408,8 @@ def read_plan(path: str | Path) -> StoredPlan:
         If it is something else, of a newer schema, or damaged.
     """
     opened = open_plan(path)
-    assert opened.edges is not None
+    opened.check_digests()
+    assert opened.links
     return opened
 
 

@@ -54,6 +54,10 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
             raise damaged(file, f"column {field.name!r} is {column.type}, not {field.type}")
         if column.null_count and not field.nullable:
             raise damaged(file, f"column {field.name!r} has nulls")
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise damaged(file, f"column {field.name!r} is not UTF-8") from error
     return table.cast(schema)
 
 

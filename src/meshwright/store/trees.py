@@ -23,6 +23,8 @@ from meshwright.arrow import fill_null, from_numpy, from_strings, table_schema, 
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder, one_writer
 from meshwright.files.header import PLAN, damaged, write_header
+from meshwright.plan_tables import ALONE, PUBLISHER, RELAY, ROLES, TREES, TreeTables, find
+from meshwright.store.plan_parts import ROLES_FILE, TREES_FILE
 from meshwright.store.plans import StoredPlan, read_plan
 from meshwright.store.tables import read_table, write_table
 
@@ -33,18 +35,23 @@ if TYPE_CHECKING:
     from meshwright.overlay import Overlay
     from meshwright.routes import Trees
 
-TREES = table_schema(["parent"], topic=pa.string(), parent=pa.string(), child=pa.string())
-ROLES = table_schema(["topic"], topic=pa.string(), broker=pa.string(), role=pa.string())
-RELAY, PUBLISHER, ALONE = "relay", "publisher", "alone"
-
 
 @dataclass(frozen=True, eq=False)
 class StoredTrees:
     """The trees of a plan as they are on disk, by name."""
 
     plan: StoredPlan
-    trees: pa.Table
-    roles: pa.Table
+    tables: TreeTables
+
+    @property
+    def trees(self) -> pa.Table:
+        """`topic, parent, child`: a row for each broker of a tree."""
+        return self.tables.trees
+
+    @property
+    def roles(self) -> pa.Table:
+        """`topic, broker, role`: what the trees do not show."""
+        return self.tables.roles
 
     @property
     def described(self) -> dict[str, Any]:
@@ -73,7 +80,7 @@ def trees_on(stored: StoredTrees, overlay: Overlay) -> Trees:
     Raises
     ------
     FormatError
-        If a broker comes before its parent.
+        If the rest is not one tree each.
     """
     from meshwright.routes import Trees
 
@@ -82,26 +89,27 @@ def trees_on(stored: StoredTrees, overlay: Overlay) -> Trees:
     publishing = stored.roles.filter(pc.equal(stored.roles.column("role"), PUBLISHER))
     attached = _ids(publishing, "topic", interest) * size + _ids(publishing, "broker", interest)
     ends = np.minimum(parent, child) * size + np.maximum(parent, child)
-    link = _positions(overlay.u.astype(np.int64) * size + overlay.v, ends)
+    link = find(overlay.u.astype(np.int64) * size + overlay.v, ends)
     roots = to_numpy(stored.trees.column("parent").is_null())
     keep = (topic >= 0) & (child >= 0) & ((link >= 0) | roots) & ~np.isin(topic * size + child, attached)
     rows = np.flatnonzero(keep)[np.argsort(topic[keep], kind="stable")]
     topic, parent, child, link = topic[rows], parent[rows], child[rows], link[rows]
     ptr = np.concatenate(([0], np.cumsum(np.bincount(topic, minlength=interest.num_topics))))
-    place = _positions(topic * size + child, np.where(parent < 0, -1, topic * size + parent))
-    if (place >= np.arange(len(rows))).any():
-        raise damaged(stored.plan.path / "trees.parquet", "a broker comes before its parent")
-    return Trees(
-        overlay=overlay,
-        objective=str(stored.described.get("objective", "hops")),
-        rates=np.ones(interest.num_topics),
-        ptr=ptr,
-        nodes=child.astype(np.int32),
-        above=np.where(place < 0, -1, place - ptr[topic]).astype(np.int32),
-        links=link.astype(np.int32),
-        unreachable=np.flatnonzero((np.diff(interest.topic_ptr) > 1) & (np.diff(ptr) == 0)),
-        publishers=np.zeros((0, 3), dtype=np.int32),
-    )
+    place = find(topic * size + child, np.where(parent < 0, -1, topic * size + parent))
+    try:
+        return Trees(
+            overlay=overlay,
+            objective=str(stored.described.get("objective", "hops")),
+            rates=np.ones(interest.num_topics),
+            ptr=ptr,
+            nodes=child.astype(np.int32),
+            above=np.where(place < 0, -1, place - ptr[topic]).astype(np.int32),
+            links=link.astype(np.int32),
+            unreachable=np.flatnonzero((np.diff(interest.topic_ptr) > 1) & (np.diff(ptr) == 0)),
+            publishers=np.zeros((0, 3), dtype=np.int32),
+        )
+    except InputError as error:
+        raise damaged(stored.plan.path / TREES_FILE, str(error)) from error
 
 
 def _ids(table: pa.Table, column: str, interest: Interest) -> NDArray[np.int64]:
@@ -109,17 +117,6 @@ def _ids(table: pa.Table, column: str, interest: Interest) -> NDArray[np.int64]:
     names = interest.topic_names if column == "topic" else interest.node_names
     found = fill_null(pc.index_in(table.column(column), names.cast(pa.string()), skip_nulls=True), -1)
     return to_numpy(found).astype(np.int64)
-
-
-def _positions(keys: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the position of each asked key among distinct keys of zero or more; -1 if it is not there.
-
-    >>> _positions(np.array([7, 3]), np.array([3, 5, 7, -2])).tolist()
-    [1, -1, 0, -1]
-    """
-    order = np.append(np.argsort(keys), -1)
-    found = order[np.searchsorted(keys, asked, sorter=order[:-1])]
-    return np.where((found >= 0) & (np.append(keys, -1)[found] == asked), found, -1)
 
 
 def write_trees(trees: Trees, path: str | Path) -> Path:
@@ -141,8 +138,8 @@ def write_trees(trees: Trees, path: str | Path) -> Path:
         for file in stored.path.iterdir():
             if PLAN.owns(file.name) and file.suffix == ".parquet":
                 shutil.copy2(file, folder)
-        write_table(trees.to_arrow().cast(TREES), folder / "trees.parquet")
-        write_table(roles_of(trees), folder / "roles.parquet")
+        write_table(trees.to_arrow().cast(TREES), folder / TREES_FILE)
+        write_table(roles_of(trees), folder / ROLES_FILE)
         content = {
             name: value
             for name, value in stored.metadata.items()
@@ -174,12 +171,25 @@ def read_trees(path: str | Path) -> StoredTrees:
         If it is something else, of a newer schema, or damaged.
     """
     stored = read_plan(path)
+    return StoredTrees(stored, read_tree_tables(stored))
+
+
+def read_tree_tables(stored: StoredPlan) -> TreeTables:
+    """Return the trees of a plan that was opened, in their form.
+
+    Raises
+    ------
+    InputError
+        If the plan has no trees yet.
+    FormatError
+        If a table is missing or damaged.
+    """
     if stored.routes is None:
-        command = f"meshwright route {quote(str(path))} DATASET"
-        raise InputError(f"plan {path} has no trees: make them first, with {command}")
-    trees = read_table(stored.path / "trees.parquet", TREES)
-    roles = read_table(stored.path / "roles.parquet", ROLES)
-    return StoredTrees(stored, trees, roles)
+        command = f"meshwright route {quote(str(stored.place))} DATASET"
+        raise InputError(f"plan {stored.place} has no trees: make them first, with {command}")
+    trees = read_table(stored.path / TREES_FILE, TREES)
+    roles = read_table(stored.path / ROLES_FILE, ROLES)
+    return stored.require_form(lambda: TreeTables(stored.links, trees, roles))
 
 
 def roles_of(trees: Trees) -> pa.Table:

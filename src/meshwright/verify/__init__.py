@@ -21,7 +21,7 @@ from meshwright.verify.certificate import (
 )
 from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport, verify_plan
 from meshwright.verify.overlay_check import Verification, verify_overlay
-from meshwright.verify.tree_check import TreeTables, tree_faults
+from meshwright.verify.tree_check import tree_faults
 
 __all__ = [
     "CertificateError",
@@ -29,7 +29,6 @@ __all__ = [
     "PlanClaims",
     "PlanProofs",
     "PlanReport",
-    "TreeTables",
     "Verification",
     "check_degree_prices",
     "check_degree_table",

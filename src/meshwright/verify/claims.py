@@ -14,10 +14,11 @@ from meshwright.errors import InputError, first_five
 from meshwright.formatting import counted
 from meshwright.measure.connectivity import WeakTopics, weak_topics
 from meshwright.overlay import Overlay
+from meshwright.plan_tables import TreeTables
 from meshwright.progress import Progress
 from meshwright.verify.certificate import DegreeProofs, check_degree_table, check_price_table, gap
 from meshwright.verify.overlay_check import Outline, Verification, verify_overlay
-from meshwright.verify.tree_check import LOADS, TreeTables, agree, tree_faults
+from meshwright.verify.tree_check import LOADS, agree, tree_faults
 
 PARALLEL = ("parallel_edges", "parallel_average_degree")
 """The figures of rings whose links count once for each topic; a cluster's coordinator cannot check them."""

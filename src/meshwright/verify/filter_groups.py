@@ -18,15 +18,7 @@ import pyarrow as pa
 
 from meshwright.errors import first_five
 from meshwright.interest import Interest
-
-
-class GroupTables(NamedTuple):
-    """What a plan states of its filters, by name."""
-
-    groups: pa.Table
-    """`filter, group`."""
-    holders: pa.Table
-    """`broker, filter`."""
+from meshwright.plan_tables import GroupTables
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +53,16 @@ def derive_groups(interest: Interest, stated: Mapping[str, Any]) -> DerivedGroup
     rest = {topic for _, topic in kept} - replaced
     instead = {wide: _covered(wide, rest, stated["published"]) for wide in replaced}
     holders = frozenset((broker, other) for broker, topic in kept for other in instead.get(topic, (topic,)))
+    return group_holders(holders, [str(name) for name in interest.node_names.to_pylist()])
+
+
+def group_holders(holders: frozenset[tuple[str, str]], brokers: Iterable[str]) -> DerivedGroups:
+    """Derive groups from who holds which filter; `brokers` are all that there are."""
     groups = _groups({topic for _, topic in holders})
     grouped = Interest.from_pairs(
         [broker for broker, _ in holders],
         [groups[topic] for _, topic in holders],
-        all_nodes=[str(name) for name in interest.node_names.to_pylist()],
+        all_nodes=brokers,
     )
     return DerivedGroups(groups, holders, grouped)
 
@@ -76,10 +73,15 @@ def group_faults(derived: DerivedGroups, tables: GroupTables) -> Iterator[str]:
     wrong = sorted(set(groups) ^ set(derived.groups.items()))
     if wrong or len(groups) != len(derived.groups):
         yield f"the groups of the filters {first_five({held for held, _ in wrong})} are not as stated"
-    holders = list(_rows(tables.holders, "broker", "filter"))
+    holders = stated_holders(tables)
     wrong = sorted(set(holders) ^ derived.holders)
     if wrong or len(holders) != len(derived.holders):
         yield f"the filters of the brokers {first_five({broker for broker, _ in wrong})} are not as stated"
+
+
+def stated_holders(tables: GroupTables) -> list[tuple[str, ...]]:
+    """Return who holds which filter, as a plan states it."""
+    return list(_rows(tables.holders, "broker", "filter"))
 
 
 def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[str, ...]]:

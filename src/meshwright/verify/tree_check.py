@@ -1,4 +1,6 @@
-"""Check that the trees of a plan are trees of exactly the brokers that they must span, by numpy and scipy.
+"""Check that the trees of a plan span exactly the brokers that they must, by numpy and scipy.
+
+That each is one tree is their form: `TreeTables` are made of nothing else.
 
 A broker in the tree of a topic is one number, its *key*: topic · width + broker. So the brokers of all trees
 are one array, and sets of them are compared in one step.
@@ -24,22 +26,10 @@ from meshwright.arrow import fill_null, to_numpy
 from meshwright.errors import first_five
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
+from meshwright.plan_tables import NOBODY, PUBLISHER, RELAY, TreeTables
 
-RELAY, PUBLISHER = "relay", "publisher"
-"""The roles that change what a broker may do in a tree."""
-NOBODY = -1
-"""The parent of a root, and the id of a missing name."""
 TOLERANCE = 1e-9
 """How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
-
-
-class TreeTables(NamedTuple):
-    """The trees of a plan by name."""
-
-    trees: pa.Table
-    """`topic, parent, child`: a row for each broker of a tree; the root has no parent."""
-    roles: pa.Table
-    """`topic, broker, role`: who is a `relay` or a `publisher`."""
 
 
 class _Rows(NamedTuple):
@@ -81,12 +71,10 @@ def tree_faults(
     rows = _rows(interest, tables)
     links, needs_tree = _links(rows), _needs_tree(overlay)
     faulty_topics = {
-        "reach a broker twice": _repeated(rows.brokers) // rows.width,
         "have brokers that are neither subscribers nor relays": np.setdiff1d(
             rows.brokers, np.concatenate((rows.subscribers, rows.relays))
         )
         // rows.width,
-        "are not one tree each": _not_one_tree(rows),
         "use links that are not there": (rows.brokers // rows.width)[rows.below][
             ~np.isin(links, overlay.u * np.int64(rows.width) + overlay.v)
         ],
@@ -192,37 +180,6 @@ def _links(rows: _Rows) -> NDArray[np.int64]:
     ends = np.stack((rows.parents[rows.below], rows.brokers[rows.below])) % rows.width
     links: NDArray[np.int64] = ends.min(axis=0) * rows.width + ends.max(axis=0)
     return links
-
-
-def _repeated(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the keys that occur more than once."""
-    distinct, counts = np.unique(keys, return_counts=True)
-    return distinct[counts > 1]
-
-
-def _not_one_tree(rows: _Rows) -> NDArray[np.int64]:
-    """Return the topics whose rows are not one tree: not one root, a parent elsewhere, or several pieces.
-
-    Each row but the root's has one link, to its parent. One root, one piece and no broker twice: a tree.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    if not len(rows.brokers):
-        return np.zeros(0, dtype=np.int64)
-    brokers = np.sort(rows.brokers)
-    parents, children = rows.parents[rows.below], rows.brokers[rows.below]
-    known = np.isin(parents, brokers)
-    ends = (np.searchsorted(brokers, children[known]), np.searchsorted(brokers, parents[known]))
-    links = (np.ones(len(ends[0]), dtype=np.int8), ends)
-    _, piece = connected_components(coo_array(links, shape=(len(brokers),) * 2), directed=False)
-    topics, pieces = np.unique(
-        np.unique(np.stack((brokers // rows.width, piece)), axis=1)[0], return_counts=True
-    )
-    rooted, roots = np.unique(rows.brokers[~rows.below] // rows.width, return_counts=True)
-    return np.concatenate(
-        (topics[pieces > 1], np.setdiff1d(topics, rooted[roots == 1]), children[~known] // rows.width)
-    )
 
 
 def _left_out(rows: _Rows, needs_tree: NDArray[np.bool_]) -> NDArray[np.int64]:

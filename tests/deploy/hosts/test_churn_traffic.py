@@ -20,7 +20,7 @@ from meshwright.deploy.proof.live_plan import FederationPlan, LivePlan
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.store.trees import TREES
+from meshwright.plan_tables import TREES
 from meshwright.workloads import zipf
 from routed_plans import named_trees
 

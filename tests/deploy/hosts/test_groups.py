@@ -18,8 +18,8 @@ from meshwright.designs.design import design
 from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_filters
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
+from meshwright.plan_tables import TREES
 from meshwright.routes import Trees, route
-from meshwright.store.trees import TREES
 from routed_plans import grouped_trees
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")

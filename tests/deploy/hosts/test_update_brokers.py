@@ -35,7 +35,7 @@ from meshwright.deploy.targets import RELOAD
 from meshwright.deploy.targets.mosquitto.logs import GONE, RELOADED, Logs
 from meshwright.deploy.waves import compute_delta
 from meshwright.deploy.wiring import Wiring, client_id, local_client_id, rewire, wire
-from meshwright.store.trees import TREES
+from meshwright.plan_tables import TREES
 from meshwright.workloads import zipf
 from routed_plans import named_trees
 

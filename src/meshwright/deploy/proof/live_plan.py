@@ -47,11 +47,11 @@ def read_federation_plan(path: Path) -> FederationPlan:
     FormatError
         If the folder is not a plan, has a newer schema, or is damaged.
     """
-    from meshwright.deploy.sound_plan import require_sound
+    from meshwright.store.plan_check import require_meaning
     from meshwright.store.trees import read_trees
 
     stored = read_trees(path)
-    require_sound(stored)
+    require_meaning(stored)
     edges = stored.plan.edges
     links = zip(edges.column("u").to_pylist(), edges.column("v").to_pylist(), strict=True)
     return FederationPlan(NamedTrees.from_plan(stored), list(links), stored.trees)
@@ -74,7 +74,8 @@ def synthetic_plan(brokers: int, *, loops: bool = False, seed: int = 0) -> Feder
 
 def _by_name(trees: Trees) -> tuple[NamedTrees, pa.Table]:
     """Return trees by name, and as the table that a plan stores."""
-    from meshwright.store.trees import TREES, roles_of
+    from meshwright.plan_tables import TREES
+    from meshwright.store.trees import roles_of
 
     table = trees.to_arrow().cast(TREES)
     names = trees.overlay.interest.node_names.to_pylist()
@@ -147,8 +148,9 @@ def _overlay(trees: NamedTrees, links: Iterable[tuple[str, str]]) -> Overlay:
 def _warm_up(policy: Policy | str) -> None:
     """Call every kernel of repairs and routes once: every kind of event, on the smallest overlay."""
     from meshwright.churn import LiveOverlay
+    from meshwright.plan_tables import TREES
     from meshwright.routes import route
-    from meshwright.store.trees import TREES, tree_ids
+    from meshwright.store.trees import tree_ids
 
     pair = Interest.from_dict({"a": ["t"], "b": ["t"]})
     end = np.zeros(1, dtype=np.int32)

@@ -23,7 +23,8 @@ from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_na
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
 from meshwright.pipeline.dataset.subscriptions import Subscriptions
 from meshwright.pipeline.session.jobs import tasks_at_once
-from meshwright.store.plan_parts import EDGES, EDGES_FILE
+from meshwright.plan_tables import EDGES
+from meshwright.store.plan_parts import EDGES_FILE
 from meshwright.store.plans import StoredPlan
 from meshwright.store.tables import open_parquet
 

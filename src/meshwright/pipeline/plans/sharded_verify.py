@@ -30,7 +30,7 @@ from meshwright.pipeline.plans.links import Links, count_degrees, read_links, se
 from meshwright.pipeline.session.jobs import report_stages, spark_errors, tasks_at_once
 from meshwright.progress import Progress
 from meshwright.store.interest_files import load_interest
-from meshwright.store.plan_check import read_claims, rederive_groups
+from meshwright.store.plan_check import changed_files, read_claims, rederive_groups
 from meshwright.store.plans import StoredPlan, open_plan
 from meshwright.verify import PlanReport
 from meshwright.verify.claims import compare_with_claims, required_k
@@ -76,6 +76,21 @@ def verify_on_cluster(
         If Spark fails.
     """
     stored = open_plan(path)
+    changed = tuple(changed_files(stored).values())
+    report = _verify_tables(spark, stored, source, k=k, costs=costs, progress=progress)
+    return replace(report, disagreements=(*report.disagreements, *changed))
+
+
+def _verify_tables(
+    spark: SparkSession | None,
+    stored: StoredPlan,
+    source: str | Path | Subscriptions,
+    *,
+    k: int | None,
+    costs: LinkCosts | None,
+    progress: Progress | None,
+) -> PlanReport:
+    """Recompute what a plan states from its tables as they are."""
     claims = read_claims(stored)
     wanted = required_k(claims, k)
     with spark_errors():
