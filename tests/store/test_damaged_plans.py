@@ -118,12 +118,13 @@ def test_trees_out_of_form_are_refused_by_every_reader(tmp_path: Path, change: C
     """A missing first row, a second root, all rows roots or another order: one line, and never a crash."""
     plan, dataset = three(tmp_path), mw.write_dataset(THREE, tmp_path / "dataset")
     edit_table(plan / "trees.parquet", change)
-    for words in (
+    commands: list[list[str | Path]] = [
         ["report", plan, dataset],
         ["verify", plan, dataset],
         ["route", plan, dataset, "--objective", "stable"],
         *(["export", plan, "--to", kind, "--out", tmp_path / "out"] for kind in ("mosquitto", "json")),
-    ):
+    ]
+    for words in commands:
         complaint = meshwright(*words).complaint
         assert f"{plan / 'trees.parquet'} is damaged: the trees of topics 't' {said}" in complaint
     with pytest.raises(FormatError, match=said):
@@ -157,8 +158,7 @@ def filter_plan(folder: Path) -> tuple[Path, Path]:
     interest = mw.Interest.of(held, kind="mqtt")
     dataset = mw.write_dataset(interest, folder / "dataset", topic_kind="mqtt")
     plan = folder / "plan"
-    made = ["--algorithm", "low", "--certify", "--out", plan]
-    assert meshwright("plan", dataset, *made).code == 0
+    assert meshwright("plan", dataset, "--algorithm", "low", "--certify", "--out", plan).code == 0
     assert meshwright("route", plan, dataset).code == 0
     return plan, dataset
 
@@ -182,7 +182,8 @@ def test_tables_of_groups_are_read_with_care(tmp_path: Path) -> None:
     """An emptied table of groups, and one whose names are not UTF-8, is damage in one line."""
     plan, dataset = filter_plan(tmp_path)
     sound = pq.read_table(plan / "groups.parquet")
-    commands = (["report", plan, dataset], ["export", plan, "--to", "mosquitto", "--out", tmp_path / "out"])
+    export: list[str | Path] = ["export", plan, "--to", "mosquitto", "--out", tmp_path / "out"]
+    commands: list[list[str | Path]] = [["report", plan, dataset], export]
     edit_table(plan / "groups.parquet", lambda table: table.slice(0, 0))
     for words in commands:
         assert "holders.parquet is damaged: filters 'm/#'" in meshwright(*words).complaint
@@ -209,7 +210,7 @@ def test_what_a_plan_states_is_plain(tmp_path: Path, change: Callable[[str], str
     text = (plan / "plan.json").read_text()
     assert change(text) != text
     (plan / "plan.json").write_text(change(text))
-    for words in (["verify", plan, dataset], ["report", plan, dataset], ["route", plan, dataset]):
-        complaint = meshwright(*words).complaint
+    for command in ("verify", "report", "route"):
+        complaint = meshwright(command, plan, dataset).complaint
         assert f"{plan / 'plan.json'} is damaged: " in complaint
         assert said in complaint

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import fill_null, from_numpy, from_strings, table_schema, to_numpy
+from meshwright.arrow import fill_null, from_numpy, from_strings, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder, one_writer
 from meshwright.files.header import PLAN, damaged, write_header
