@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from meshwright.arrow import fill_null, table_schema, to_numpy
+from meshwright.arrow import fill_null, from_strings, table_schema, to_numpy
 from meshwright.errors import InputError, first_five
 
 EDGES = table_schema(rank=pa.int32(), u=pa.string(), v=pa.string(), contribution=pa.int32())
@@ -57,7 +57,7 @@ class LinkTable:
             raise TableError("edges", "ranks are not 0, 1, 2 … in order")
         if not _all(pc.less(u, v)):
             raise TableError("edges", "not every u < v")
-        if not _all(pc.greater_equal(self.table.column("contribution"), pa.scalar(0, pa.int32()))):
+        if (to_numpy(self.table.column("contribution")) < 0).any():
             raise TableError("edges", "contributions are below 0")
         _require_distinct("edges", "links", u, v)
 
@@ -95,7 +95,7 @@ class TreeTables:
         topics, (topic, role_topic) = _encode([self.trees.column("topic"), self.roles.column("topic")])
         width = max(len(brokers), 1)
         role = self.roles.column("role")
-        publishing = to_numpy(pc.equal(role, PUBLISHER)) & (role_topic != NOBODY)
+        publishing = to_numpy(is_one_of(role, PUBLISHER)) & (role_topic != NOBODY)
         return TreeIds(
             topics=topics,
             width=width,
@@ -110,10 +110,10 @@ class TreeTables:
 
     def _check_roles(self) -> None:
         topic, role = self.roles.column("topic"), self.roles.column("role")
-        unknown = role.filter(pc.invert(pc.is_in(role, pa.array(ROLE_NAMES)))).unique().to_pylist()
+        unknown = role.filter(pc.invert(is_one_of(role, *ROLE_NAMES))).unique().to_pylist()
         if unknown:
             raise TableError("roles", f"roles {first_five(unknown)} are unknown")
-        alone = pc.equal(role, ALONE)
+        alone = is_one_of(role, ALONE)
         if not _all(pc.or_(topic.is_valid(), alone)):
             raise TableError("roles", "relays or publishers have no topic")
         _require_distinct("roles", "brokers of topics", topic, self.roles.column("broker"))
@@ -134,7 +134,7 @@ class TreeTables:
         ends = np.stack((parent, ids.child[rows]))[:, below]
         outside = ~np.isin(ends.min(axis=0) * ids.width + ends.max(axis=0), ids.links)
         self._refuse(topic[below][outside], "use links that are not in the overlay")
-        alone = ids.role_topic[to_numpy(pc.equal(self.roles.column("role"), ALONE))]
+        alone = ids.role_topic[to_numpy(is_one_of(self.roles.column("role"), ALONE))]
         self._refuse(np.intersect1d(topic, alone), "are there, although one broker is alone")
 
     def _refuse(self, topics: NDArray[np.int64], why: str) -> None:
@@ -178,6 +178,11 @@ class GroupTables:
         _require_known("groups", "groups", self.groups.column("group"), grouped)
         _require_known("holders", "filters", self.holders.column("filter"), grouped)
         _require_distinct("holders", "rows", self.holders.column("broker"), self.holders.column("filter"))
+
+
+def is_one_of(column: pa.ChunkedArray, *values: str) -> pa.ChunkedArray:
+    """Return whether each value is one of some strings; Arrow's own comparisons import pandas."""
+    return pc.is_in(column, from_strings(values))
 
 
 def find(keys: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.int64]:

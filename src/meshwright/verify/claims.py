@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from meshwright.costs.link_costs import LinkCosts, total_cost
@@ -208,6 +209,27 @@ def verify_plan(
     found = verify_overlay(overlay, progress=progress)
     weak = weak_topics(overlay) if wanted == 2 else None
     return compare_with_claims(claims, overlay, found, k=wanted, weak=weak, costs=costs, proofs=proofs)
+
+
+def quick_faults(claims: PlanClaims, overlay: Overlay, tables: TreeTables) -> list[str]:
+    """Return what is wrong with a plan whose trees reach every topic, as far as numpy alone can tell.
+
+    That is who gets which message, and how often. Contributions and hops are left to `verify_plan`, and so is
+    support where there are relays: no kernel is loaded.
+    """
+    nodes = overlay.interest.num_nodes
+    degrees = np.bincount(np.concatenate((overlay.u, overlay.v)), minlength=nodes)
+    figures: dict[str, float | None] = {
+        "nodes": nodes,
+        "topics": overlay.interest.num_topics,
+        "edges": len(overlay),
+        "average_degree": int(degrees.sum()) / nodes if nodes else 0.0,
+        "max_degree": int(degrees.max(initial=0)),
+    }
+    if claims.trees is not None and not claims.trees.get("relays"):
+        figures["support"] = 1.0  # each tree joins all subscribers of its topic over links between them
+    faults = tree_faults(overlay, tables, claims.trees or {}, rates=claims.rates, quick=True)
+    return [*faults, *_wrong_figures(claims, figures)]
 
 
 def required_k(claims: PlanClaims, k: int | None) -> int | None:
