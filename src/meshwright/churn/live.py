@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from meshwright.churn.kernels.covers import GREEDY, PRIMAL_DUAL
 from meshwright.churn.kernels.live_arrays import RepairRule
 from meshwright.churn.kernels.tidy import Budget
 from meshwright.churn.live_state import LiveState
-from meshwright.churn.repair import EVERYBODY, Links, Policy, Repair, net_links
+from meshwright.churn.repair import EVERYBODY, Policy, Repair, net_links
 from meshwright.churn.state_arrays import audit
 from meshwright.errors import InputError, first_five
 from meshwright.formatting import counted
@@ -27,25 +27,6 @@ from meshwright.overlay import Overlay
 BATCH = "batch"
 REPAIRING = ("naive", "shadow")
 """The policies that do nothing after the repair of a change."""
-
-
-class _Outcome(NamedTuple):
-    """What some events did to the links."""
-
-    added: Links
-    """The links added, by the names of their ends."""
-    removed: Links
-    """The links removed."""
-    topics: tuple[Name, ...]
-    """The topics that the events touched."""
-    fragments: int
-    """How many fragments there were to join."""
-    candidates: int = 0
-    """How many nodes the greedy step could link."""
-    greedy_seconds: float = 0.0
-    """How long the greedy step took."""
-    tidied: int = 0
-    """How many links were removed or moved only to keep degrees low."""
 
 
 class LiveOverlay:
@@ -248,41 +229,17 @@ class LiveOverlay:
         for event in events:
             _check_event(state, event)
         edges = state.figures.links
-        outcome = self._change_links(events)
-        after = state.figures
-        return Repair(
-            event=what,
-            nodes=tuple([event.node for event in events]),
-            added=outcome.added,
-            removed=outcome.removed,
-            topics=outcome.topics,
-            fragments=outcome.fragments,
-            max_degree=after.max_degree,
-            average_degree=after.average_degree,
-            seconds=working_seconds() - began,
-            tidied=outcome.tidied,
-            edges_before=edges,
-            shadow_size=outcome.candidates if state.rule.coverage else None,
-            greedy_seconds=outcome.greedy_seconds,
-        )
-
-    def _change_links(self, events: Sequence[Event]) -> _Outcome:
-        """Apply events step by step, then what the policy does after a change."""
-        state, policy = self._state, self.policy
         first, *others = _steps(events)
         change = state.change(first)
         topics = events[0].topics or state.name_topics(change.topics)
-        fragments = change.fragments
         made, lost = state.name_links(change.made), state.name_links(change.lost)
         # The names of nodes that left were needed for their links.
         if first[0].event in (LEAVE, CRASH):
             for event in first:
                 state.nodes.remove(event.node)
-        candidates, spent = change.candidates, change.nanoseconds / 1e9
-        if not others and policy.name in REPAIRING:
-            return _Outcome(made, lost, topics, fragments, candidates, spent)
-        ends = {*change.made, *change.lost}
+        fragments, candidates, spent = change.fragments, change.candidates, change.nanoseconds / 1e9
         log = [(link, False) for link in lost] + [(link, True) for link in made]
+        ends = {*change.made, *change.lost}
         for step in others:
             change = state.change(step)
             topics += step[0].topics
@@ -292,13 +249,31 @@ class LiveOverlay:
             log += [(link, True) for link in state.name_links(change.made)]
             ends |= set(change.made)
         tidied = 0
-        if policy.name == "tidy":
-            tidying, tidied = state.tidy(ends, Budget(policy.steps, policy.moves, policy.lose))
+        if self.policy.name == "tidy":
+            tidying, tidied = state.tidy(ends, Budget(self.policy.steps, self.policy.moves, self.policy.lose))
             log += tidying
-        if policy.name == "rebuild":
+        if self.policy.name == "rebuild":
             made, lost, spent = state.rebuild()
             log += [(link, False) for link in lost] + [(link, True) for link in made]
-        return _Outcome(*net_links(log), tuple(dict.fromkeys(topics)), fragments, candidates, spent, tidied)
+        if others or self.policy.name not in REPAIRING:
+            made, lost = net_links(log)
+            topics = tuple(dict.fromkeys(topics))
+        after = state.figures
+        return Repair(
+            event=what,
+            nodes=tuple([event.node for event in events]),
+            added=made,
+            removed=lost,
+            topics=topics,
+            fragments=fragments,
+            max_degree=after.max_degree,
+            average_degree=after.average_degree,
+            seconds=working_seconds() - began,
+            tidied=tidied,
+            edges_before=edges,
+            shadow_size=candidates if state.rule.coverage else None,
+            greedy_seconds=spent,
+        )
 
 
 def _check_event(state: LiveState, event: Event) -> Ids | None:

@@ -5,9 +5,10 @@ What repairs are compared with is Low-ODA from scratch, made at regular interval
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -75,25 +76,29 @@ class FromScratch:
         return self._known[key]
 
 
+OF_REPAIR: dict[str, tuple[pa.DataType, Callable[[Repair], Any]]] = {
+    "event": (pa.string(), lambda repair: repair.event),
+    "node": (pa.string(), lambda repair: ", ".join(map(str, repair.nodes))),
+    "seconds": (pa.float64(), lambda repair: repair.seconds),
+    "edges_added": (pa.int32(), lambda repair: len(repair.added)),
+    "edges_removed": (pa.int32(), lambda repair: len(repair.removed)),
+    "max_degree": (pa.int32(), lambda repair: repair.max_degree),
+    "average_degree": (pa.float64(), lambda repair: repair.average_degree),
+    "repair_ratio": (pa.float64(), lambda repair: repair.ratio),
+    "shadow_size": (pa.int32(), lambda repair: repair.shadow_size),
+    "greedy_seconds": (pa.float64(), lambda repair: repair.greedy_seconds),
+}
+"""The columns of `rounds.parquet` that say what a repair did."""
+OF_SCRATCH = {"max_degree": pa.int32(), "average_degree": pa.float64(), "seconds": pa.float64()}
+"""Those of Low-ODA from scratch, which are null where it was not designed."""
 ROUNDS = pa.schema(
-    {
-        "round": pa.int32(),
-        "event": pa.string(),
-        "node": pa.string(),
-        "seconds": pa.float64(),
-        "edges_added": pa.int32(),
-        "edges_removed": pa.int32(),
-        "max_degree": pa.int32(),
-        "average_degree": pa.float64(),
-        "repair_ratio": pa.float64(),
-        "shadow_size": pa.int32(),
-        "greedy_seconds": pa.float64(),
-        "scratch_max_degree": pa.int32(),
-        "scratch_average_degree": pa.float64(),
-        "scratch_seconds": pa.float64(),
-    }
+    [
+        ("round", pa.int32()),
+        *((name, kind) for name, (kind, _) in OF_REPAIR.items()),
+        *((f"scratch_{name}", kind) for name, kind in OF_SCRATCH.items()),
+    ]
 )
-"""The columns of `rounds.parquet`. Those of Low-ODA from scratch are null where it was not designed."""
+"""The columns of `rounds.parquet`."""
 
 REPAIRING = "repairing"
 """The phase that `replay` reports."""
@@ -117,20 +122,8 @@ class Replay:
         """A table with one row per round; the names of nodes that changed at once are joined by commas."""
         columns = [
             list(range(len(self.repairs))),
-            [repair.event for repair in self.repairs],
-            [", ".join(map(str, repair.nodes)) for repair in self.repairs],
-            [repair.seconds for repair in self.repairs],
-            [len(repair.added) for repair in self.repairs],
-            [len(repair.removed) for repair in self.repairs],
-            [repair.max_degree for repair in self.repairs],
-            [repair.average_degree for repair in self.repairs],
-            [repair.ratio for repair in self.repairs],
-            [repair.shadow_size for repair in self.repairs],
-            [repair.greedy_seconds for repair in self.repairs],
-            *(
-                [each and getattr(each, name) for each in self._scratches]
-                for name in ("max_degree", "average_degree", "seconds")
-            ),
+            *([value(repair) for repair in self.repairs] for _, value in OF_REPAIR.values()),
+            *([each and getattr(each, name) for each in self._scratches] for name in OF_SCRATCH),
         ]
         return pa.table(columns, schema=ROUNDS)
 
