@@ -111,9 +111,8 @@ def tree_faults(
         "unreachable": int(np.count_nonzero(np.diff(interest.topic_ptr) > 1) - np.count_nonzero(needs_tree)),
     }
     if not faults:
-        plain = _by_id(rows)
-        measured |= {} if quick else hop_figures(plain)
-        measured |= {} if rates else load_figures(plain, links, len(overlay))
+        measured |= {} if quick else hop_figures(rows)
+        measured |= {} if rates else load_figures(rows, links, len(overlay))
     faults += [
         f"routes: {name} is {found}, the plan states {figures.get(name)}"
         for name, found in measured.items()
@@ -209,45 +208,18 @@ def _needs_tree(overlay: Overlay) -> NDArray[np.bool_]:
     return np.asarray(needs_tree)
 
 
-def _by_id(rows: _Rows) -> TreeRows:
-    """Return the brokers of trees by id."""
-    return TreeRows(
-        topics=rows.brokers // rows.width,
-        brokers=rows.brokers % rows.width,
-        parents=np.where(rows.below, rows.parents % rows.width, NOBODY),
-        subscribes=np.isin(rows.brokers, rows.subscribers),
-    )
-
-
 LOADS = ("max_link_load", "mean_link_load", "max_broker_load")
 """The figures that depend on rates."""
 
 
-class TreeRows(NamedTuple):
-    """The brokers of all trees, each with its parent."""
-
-    topics: NDArray[np.int64]
-    brokers: NDArray[np.int64]
-    parents: NDArray[np.int64]
-    """The parent of each, -1 for a root."""
-    subscribes: NDArray[np.bool_]
-    """Whether each subscribes to the topic; if not, it is a relay."""
-
-
-def hop_figures(rows: TreeRows) -> dict[str, int | float]:
-    """Return the figures of hops from each subscriber to every other, in trees that are sound.
-
-    >>> path = TreeRows(*(np.array(column) for column in ([0, 0, 0], [4, 5, 6], [5, -1, 5], [True] * 3)))
-    >>> hop_figures(path)["max_hops"]
-    2
-    """
+def hop_figures(rows: _Rows) -> dict[str, int | float]:
+    """Return the figures of hops from each subscriber to every other, in trees that are sound."""
     from meshwright.verify.kernels import count_hops
 
-    width = max(int(rows.brokers.max(initial=0)) + 1, 1)
-    order = np.argsort(rows.topics * width + rows.brokers)
-    topics, parents = rows.topics[order], rows.parents[order]
-    keys = topics * width + rows.brokers[order]
-    above = np.where(parents < 0, np.arange(len(keys)), np.searchsorted(keys, topics * width + parents))
+    order = np.argsort(rows.brokers)
+    keys, parents = rows.brokers[order], rows.parents[order]
+    above = np.where(parents == NOBODY, np.arange(len(keys)), np.searchsorted(keys, parents))
+    topics, subscribes = keys // rows.width, np.isin(keys, rows.subscribers)
     # Parents come before their children: by topic, then by depth.
     outwards = np.lexsort((_depths(above), topics))
     position = np.empty_like(outwards)
@@ -255,7 +227,7 @@ def hop_figures(rows: TreeRows) -> dict[str, int | float]:
     _, sizes = np.unique(topics, return_counts=True)
     ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     total, pairs, usual, most = count_hops(
-        ptr, position[above[outwards]].astype(np.int64), rows.subscribes[order][outwards]
+        ptr, position[above[outwards]].astype(np.int64), subscribes[outwards]
     )
     return {
         "mean_hops": float(total.sum() / max(int(pairs.sum()), 1)),
@@ -274,13 +246,12 @@ def _depths(above: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(depths)
 
 
-def load_figures(rows: TreeRows, links: NDArray[np.int64], overlay_links: int) -> dict[str, float]:
+def load_figures(rows: _Rows, links: NDArray[np.int64], overlay_links: int) -> dict[str, float]:
     """Return the loads if each topic has one message; `links` names the link of each row with a parent."""
-    below = rows.parents >= 0
     of_link = np.unique(links, return_counts=True)[1]
     # The neighbours of a broker in a tree: its children, and its parent if it has one.
-    neighbours = np.concatenate((rows.brokers[below], rows.parents[below]))
-    size = int(rows.brokers.max(initial=0)) + 1
-    copies = np.bincount(neighbours, minlength=size) - np.bincount(rows.brokers, minlength=size)
+    neighbours = np.concatenate((rows.brokers[rows.below], rows.parents[rows.below])) % rows.width
+    copies = np.bincount(neighbours, minlength=rows.width)
+    copies = copies - np.bincount(rows.brokers % rows.width, minlength=rows.width)
     figures = (of_link.max(initial=0), len(links) / max(overlay_links, 1), copies.max(initial=0))
     return dict(zip(LOADS, map(float, figures), strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from heapq import merge
 from operator import itemgetter
 from typing import NamedTuple
@@ -163,9 +164,12 @@ class Simulation(TokenObserver):
         """Yield publications and timed crashes in order of time: when each is due, and what to call."""
         crashes = sorted(crash for crash in self.terms.crashes if isinstance(crash, CrashAt))
         schedule = zip(*(column.tolist() for column in self.schedule), strict=True)
-        publications = ((time, self._publish_event(user, channel)) for time, user, channel in schedule)
+        publications = (
+            (time, partial(self.users[user].publish, channel)) for time, user, channel in schedule
+        )
+        kills = ((crash.seconds, partial(self._kill, crash.broker)) for crash in crashes)
         # Of two events at the same time, the crash comes first.
-        yield from merge(map(self._crash_event, crashes), publications, key=itemgetter(0))
+        yield from merge(kills, publications, key=itemgetter(0))
         self._all_events_done = True
 
     def on_send(self, sender: int, to: int, message: Message) -> None:
@@ -207,12 +211,6 @@ class Simulation(TokenObserver):
 
     def _accepts(self) -> bool:
         return bool(self._declines.random() >= self.terms.decline)
-
-    def _publish_event(self, user: int, channel: int) -> Callable[[], None]:
-        return lambda: self.users[user].publish(channel)
-
-    def _crash_event(self, crash: CrashAt) -> tuple[float, Callable[[], None]]:
-        return crash.seconds, lambda: self._kill(crash.broker)
 
     def _kill(self, broker: int) -> None:
         """Crash a broker, except the last one, and only after all brokers know all users."""
