@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -218,6 +218,15 @@ def at_least(value: float, limit: float, *, loose: float = 0.1, label: str = "va
 
 def _score(label: str, off: float, tight: float, loose: float) -> dict[str, float]:
     return {f"{label} is off by {off:.0%}": 1.0 if off <= tight else 0.5 if off <= loose else 0.0}
+
+
+def every(comparisons: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return several comparisons as one.
+
+    >>> every([{"a": True}, {"b": False}])
+    {'a': True, 'b': False}
+    """
+    return {label: score for each in comparisons for label, score in each.items()}
 
 
 def describe_change(curve: Mapping[Any, Sequence[float]]) -> str:

@@ -20,7 +20,7 @@ from meshwright.content.cost import cost, link_traffic
 from meshwright.formatting import amount, duration, excess, percentage
 from meshwright.formatting import escape_html as escape
 from meshwright.report.page import html_page, page_table, visible
-from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, sheet, whole_numbers
+from meshwright.report.sheet import COLOURS, DASHES, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import BEST, plain_table
 
 if TYPE_CHECKING:
@@ -87,7 +87,6 @@ def content_chart(
     OutputError
         If the file cannot be written.
     """
-    path = check_chart(path)
     with sheet(path, size=(9.0, 1.6 + 0.45 * len(plans))) as (figure, axes):
         names = [title_of(plan) for plan in plans][::-1]
         access = [plan.cost.access for plan in plans][::-1]
@@ -109,7 +108,6 @@ def content_map(plan: ContentPlan, path: str | Path | None = None) -> Any:
 
     Returns the figure.
     """
-    path = check_chart(path)
     capacity = plan.workload.capacity
     share = np.divide(plan.cost.load, capacity, out=np.zeros(len(capacity)), where=capacity > 0)
     with sheet(path, columns=2, size=(12.0, 6.2)) as (figure, (plane, bars)):
@@ -217,8 +215,7 @@ def migration_chart(run: Migration, path: str | Path | None = None, *, title: st
     OutputError
         If the path cannot be written.
     """
-    path = check_chart(path)
-    with sheet(path, columns=2) as (figure, (left, right)):
+    with sheet(path, columns=2, title=title) as (figure, (left, right)):
         _draw_cost(left, run)
         _draw_messages(right, run)
         for axes in (left, right):
@@ -227,10 +224,7 @@ def migration_chart(run: Migration, path: str | Path | None = None, *, title: st
                 axes.axvline(time, color="#555555", linestyle=":", linewidth=1.2, label=label)
             axes.set_xlabel("seconds")
             axes.set_xlim(left=0)
-        for axes in (left, right):
             axes.legend()
-        if title:
-            figure.suptitle(title, color="#555555", fontsize=11)
     return figure
 
 

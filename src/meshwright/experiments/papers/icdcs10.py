@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 import meshwright as mw
-from meshwright.experiments.checks import Claims, at_most, below, describe_change, falls, near, rises
+from meshwright.experiments.checks import Claims, at_most, below, describe_change, every, falls, near, rises
 from meshwright.experiments.paper import BEST_STEPS, Case, Figure, Paper, grid
 from meshwright.experiments.plots import curve, finish, level
 from meshwright.experiments.results import Results, Row, Spread, ratios
@@ -252,9 +252,10 @@ def draw_lemma1(results: Results, axes: list[Any]) -> None:
 def lemma1_claims(results: Results, claims: Claims) -> None:
     """Compare with Lemma 1."""
     literal = results.by("n", "literal")
-    held: dict[str, float] = {}
-    for row in results.rows:
-        held |= near(row["literal"], row["paper"], tolerance=0.05, label=f"n = {row['n']}: links")
+    held = every(
+        near(row["literal"], row["paper"], tolerance=0.05, label=f"n = {row['n']}: links")
+        for row in results.rows
+    )
     claims.check(
         "matchings", "MinMax-ODA makes n(n − 2)/2 links, by n − 2 maximal matchings",
         paper=", ".join(f"{row['paper']}" for row in results.rows) + " (± 5 %)",
@@ -326,15 +327,12 @@ def _over(results: Results, design: str, other: str) -> dict[int, list[float]]:
 
 def star_claims(results: Results, claims: Claims) -> None:
     """Compare with section VI-D."""
-    held: dict[str, float] = {}
-    for design in GM_AND_STARS:
-        held |= falls(results.where(design=design).by("size", "average_degree"), label=TITLES[design])
+    curves = {name: results.where(design=name).by("size", "average_degree") for name in GM_AND_STARS}
     claims.check(
         "falls-with-size", "The average degree falls as nodes take more topics, for GM and all CD-ODAs",
-        paper="falls", held=held,
+        paper="falls", held=every(falls(curves[name], label=TITLES[name]) for name in GM_AND_STARS),
         reason="From 10 to 20 topics per node, stars grow in size faster than they fall in number.",
-        ours=f"GM {describe_change(results.where(design='gm').by('size', 'average_degree'))}; "
-        f"CD-ODA-II {describe_change(results.where(design='cd2').by('size', 'average_degree'))}",
+        ours=f"GM {describe_change(curves['gm'])}; CD-ODA-II {describe_change(curves['cd2'])}",
     )  # fmt: skip
     exactly = max(fmean(values) for values in _over(results, f"cd2{EXACTLY}", f"gm{EXACTLY}").values())
     for design, limit in (("cd", 2.3), ("cd2", 1.8)):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import meshwright as mw
-from meshwright.experiments.checks import Claims, is_below
+from meshwright.experiments.checks import Claims, every, is_below
 from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread, ratios
@@ -223,9 +223,7 @@ def draw_ratios(results: Results, axes: list[Any]) -> None:
 
 def ratio_claims(results: Results, claims: Claims) -> None:
     """Compare with section IX-D."""
-    held: dict[str, float] = {}
-    for name in WORKLOADS:
-        held |= ordered(results.where(workload=name), "percent", label=NAMES[name])
+    held = every(ordered(results.where(workload=name), "percent", label=NAMES[name]) for name in WORKLOADS)
     claims.check(
         "order", "The same rank as on social networks: GPA > GPM > SpiderCastM > RandomM", paper="everywhere",
         ours=f"in {sum(held.values()):.0f} of {len(held)} comparisons", held=held,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import meshwright as mw
-from meshwright.experiments.checks import Claims, at_most, describe_change, falls, near, rises, roughly
+from meshwright.experiments.checks import Claims, at_most, describe_change, every, falls, near, rises, roughly
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.papers.icdcs16_budget_ratios import (
     EXPONENT,
@@ -52,9 +52,7 @@ def draw_by_nodes(results: Results, axes: list[Any]) -> None:
 
 def order_claim(results: Results, claims: Claims, x: str) -> None:
     """Check the order of the designs under every workload."""
-    held: dict[str, float] = {}
-    for workload in WORKLOADS:
-        held |= ordered(results.where(workload=workload), x, label=NAMES[workload])
+    held = every(ordered(results.where(workload=name), x, label=NAMES[name]) for name in WORKLOADS)
     claims.check(
         "order", "GPA > GPM > SpiderCastM > RandomM", paper="everywhere",
         ours=f"in {sum(held.values()):.0f} of {len(held)} comparisons", held=held,
@@ -64,9 +62,10 @@ def order_claim(results: Results, claims: Claims, x: str) -> None:
 def gap_claim(results: Results, claims: Claims, x: str, stated: tuple[float, ...]) -> None:
     """Check by how much GPM is above RandomM on average, under every workload."""
     found = [Spread.over(gaps(results.where(workload=name), "gpm", "randomm", x)) for name in WORKLOADS]
-    held: dict[str, float] = {}
-    for name, gap, target in zip(WORKLOADS, found, stated, strict=True):
-        held |= roughly(gap.mean, target, share=True, label=f"{NAMES[name]}:")
+    held = every(
+        roughly(gap.mean, target, share=True, label=f"{NAMES[name]}:")
+        for name, gap, target in zip(WORKLOADS, found, stated, strict=True)
+    )
     claims.check(
         "gap-to-random", "GPM supports more than RandomM by so much on average: exponential, Zipf, uniform",
         paper=", ".join(f"{target:g}" for target in stated) + " (± 0.1 or 25 %)",
@@ -78,14 +77,12 @@ def budget_claim(results: Results, claims: Claims, *, reason: str = UNSTATED) ->
     """Check how large a part of the degree of MinMax-ODA the budget is."""
     complete = results.where(design="minmax")
     shares = {name: _budget_shares(complete.where(workload=name)) for name in WORKLOADS}
-    held: dict[str, float] = {}
-    for name, found in shares.items():
-        held |= roughly(found.mean, 0.2, share=True, label=f"{NAMES[name]}:")
     claims.check(
         "budget", "The budget d is around 20 % of the maximum degree of MinMax-ODA",
         paper="0.2 (± 0.1 or 25 %)",
         ours=", ".join(f"{NAMES[name]} {found}" for name, found in shares.items()),
-        held=held, reason=reason,
+        held=every(roughly(own.mean, 0.2, share=True, label=f"{NAMES[name]}:") for name, own in shares.items()),
+        reason=reason,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import meshwright as mw
-from meshwright.experiments.checks import Claims, at_most, below, describe_change, falls, near
+from meshwright.experiments.checks import Claims, at_most, below, describe_change, every, falls, near
 from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread, ratios
@@ -90,26 +90,26 @@ def degree_claims(results: Results, claims: Claims) -> None:
     """Compare with section 8.1."""
     gm = results.where(design="gm")
     curves = curves_by_nodes(gm, "average_degree")
-    held: dict[str, float] = {}
-    for (workload, topics), points in curves.items():
-        held |= falls(points, label=f"{NAMES[workload]}, {topics} topics")
+    held = every(
+        falls(points, label=f"{NAMES[workload]}, {topics} topics")
+        for (workload, topics), points in curves.items()
+    )
     claims.check(
         "falls-with-nodes", "With all distributions, the average degree falls as nodes are added",
         paper="falls everywhere", ours=f"Zipf, 100 topics: {describe_change(curves['zipf', 100])}", held=held,
     )  # fmt: skip
-    held = {}
-    for (workload, topics), points in curves.items():
-        if workload != "expo":
-            held |= below(curves["expo", topics], points, label=f"below {NAMES[workload]}, {topics} topics")
+    held = every(
+        below(curves["expo", topics], points, label=f"below {NAMES[workload]}, {topics} topics")
+        for (workload, topics), points in curves.items()
+        if workload != "expo"
+    )
     exponential, zipf = gm.where(workload="expo"), gm.where(workload="zipf")
     claims.check(
         "exponential-lowest", "Exponential popularity gives a smaller overlay than uniform and Zipf",
         paper="lowest everywhere", held=held,
         ours=f"exponential {exponential.spread('average_degree')}, Zipf {zipf.spread('average_degree')}",
     )  # fmt: skip
-    held = {}
-    for workload in WORKLOADS:
-        held |= below(curves[workload, 100], curves[workload, 200], label=NAMES[workload])
+    held = every(below(curves[name, 100], curves[name, 200], label=NAMES[name]) for name in WORKLOADS)
     found = gm.paired("average_degree", {"topics": 200}, {"topics": 100})
     claims.check(
         "more-topics-more-degree", "More topics raise the average degree", paper="200 topics above 100",

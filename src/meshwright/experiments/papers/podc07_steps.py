@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import meshwright as mw
-from meshwright.experiments.checks import Claims, below, describe_change
+from meshwright.experiments.checks import Claims, below, describe_change, every
 from meshwright.experiments.paper import Figure
 from meshwright.experiments.papers.podc07_evaluation import NAMES, WORKLOADS, curves_by_nodes
 from meshwright.experiments.plots import curve, finish
@@ -131,18 +131,17 @@ def steps_claims(results: Results, claims: Claims) -> None:
         "quadratic-in-nodes", "The running time behaves like |V|²", paper="steps / |V|² stay the same",
         ours=f"Zipf, 100 topics: {describe_change(curves['zipf', 100])}", held=held,
     )  # fmt: skip
-    held = {}
-    for workload in WORKLOADS:
-        held |= below(curves[workload, 200], curves[workload, 100], label=NAMES[workload])
+    held = every(below(curves[name, 200], curves[name, 100], label=NAMES[name]) for name in WORKLOADS)
     ratios = gm.paired("relative_steps", {"topics": 200}, {"topics": 100})
     claims.check(
         "falls-with-topics", "The running time falls as topics are added", paper="200 topics below 100",
         ours=f"200 topics take {Spread.of(ratios)} × the share of 100", held=held,
     )  # fmt: skip
-    held = {}
-    for (workload, topics), points in curves.items():
-        if workload != "expo":
-            held |= below(points, curves["expo", topics], label=f"above {NAMES[workload]}, {topics} topics")
+    held = every(
+        below(points, curves["expo", topics], label=f"above {NAMES[workload]}, {topics} topics")
+        for (workload, topics), points in curves.items()
+        if workload != "expo"
+    )
     ratios = gm.paired("relative_steps", {"workload": "expo"}, {"workload": "zipf"})
     claims.check(
         "exponential-slowest", "The running time is highest for exponential popularity",

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 import meshwright as mw
-from meshwright.experiments.checks import Claims, at_most, roughly
+from meshwright.experiments.checks import Claims, at_most, every, roughly
 from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread
@@ -259,9 +259,10 @@ def time_claims(results: Results, claims: Claims) -> None:
         held={f"{event}s {one:.2g} ×": one >= 2 for event, one in times.items()},
         reason="Both look only at pairs with the newcomer for a join.",
     )  # fmt: skip
-    held: dict[str, float] = {}
-    for (policy, event), stated in PAPER_TIMES.items():
-        held |= _within_factor(found[policy, event].mean, stated, f"{TITLES[policy]}, {event}:")
+    held = every(
+        _within_factor(found[policy, event].mean, stated, f"{TITLES[policy]}, {event}:")
+        for (policy, event), stated in PAPER_TIMES.items()
+    )
     low = median(default_runs(results, "low").column("greedy_seconds"))
     claims.check(
         "time-ratios", "In per cent of Low-ODA's time, Shadow takes around 0.014 for a join (Naive 0.043) "
