@@ -15,9 +15,9 @@ from meshwright import Interest, bounds, design, measure
 from meshwright.bounds import degree_limits
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import SCALE
-from meshwright.designs.exact.problem import Incumbent, problem_of
-from meshwright.designs.exact.relaxation import Cuts
-from meshwright.designs.exact.solve import search, solve
+from meshwright.designs.exact import search, solve
+from meshwright.designs.exact_problem import Incumbent, problem_of
+from meshwright.designs.exact_relaxation import Cuts
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.jit.announce import Clock

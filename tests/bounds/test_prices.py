@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calls import crowds, examples
 from meshwright import Interest, bounds
-from meshwright.designs.exact.solve import solve
+from meshwright.designs.exact import solve
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.verify import check_prices

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from meshwright.designs.exact.solve import solve
+from meshwright.designs.exact import solve
 from terminal import meshwright
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from content_naive import workloads
 from meshwright.content import Workload, assign, cost, synthetic
+from meshwright.content.cost import assignment_state
 from meshwright.content.descent import best_start, descent, search
-from meshwright.content.incremental_cost import assignment_state
 from meshwright.content.sequential import packing, publisher_tree_weights, steiner
 from meshwright.errors import InputError
 

@@ -14,7 +14,7 @@ from calls import crowds, examples, seeds, triples
 from meshwright import Interest, bounds, measure
 from meshwright.bounds import loads
 from meshwright.designs.best import OBJECTIVES, best, cap_of
-from meshwright.designs.exact.solve import solve
+from meshwright.designs.exact import solve
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.search.ruin_and_recreate import RuinAndRecreate

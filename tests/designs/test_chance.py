@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, restless_engine, seeds, triples
 from meshwright import Interest, measure
-from meshwright.designs import random
-from meshwright.designs.random import randoma, randomm
+from meshwright.designs import chance
+from meshwright.designs.chance import randoma, randomm
 from meshwright.errors import InputError
 from meshwright.greedy import engine
 from meshwright.verify import verify_overlay
@@ -138,7 +138,7 @@ def test_arbitrary_picks_are_uniform(limit: int, patience: int, monkeypatch: pyt
     """
     if patience == 0:
         # A compiled kernel keeps its constant, so the draws of two nodes are left out as a whole.
-        monkeypatch.setattr(random, "draw_links", lambda *arguments: None)
+        monkeypatch.setattr(chance, "draw_links", lambda *arguments: None)
     every = set(combinations(range(UNEVEN.num_nodes), 2))
     seconds: dict[naive.Edge, Counter[naive.Edge]] = {}
     for seed in range(3_000):

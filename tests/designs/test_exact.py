@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 import meshwright as mw
 from calls import triples
 from meshwright import measure
+from meshwright.designs import exact as solver
+from meshwright.designs import exact_problem as problem
+from meshwright.designs import exact_relaxation as relaxation
 from meshwright.designs.design import design
-from meshwright.designs.exact import problem, relaxation
-from meshwright.designs.exact import solve as solver
-from meshwright.designs.exact.solve import Outcome, Solution, solve
+from meshwright.designs.exact import Outcome, Solution, solve
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay

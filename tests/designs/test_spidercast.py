@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest
-from meshwright.designs import spidercast as design_file
+from meshwright.designs import chance as design_file
 from meshwright.designs import topic_sets
+from meshwright.designs.chance import spidercast, spidercastm
 from meshwright.designs.kernels.coverage import TRIES
-from meshwright.designs.spidercast import spidercast, spidercastm
 from meshwright.errors import InputError
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf

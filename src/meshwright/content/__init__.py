@@ -9,8 +9,7 @@ Workload(20 users, 3 brokers, 100 channels)
 """
 
 from meshwright.content.algorithms import ALGORITHMS, ContentPlan, assign
-from meshwright.content.cost import Cost, cost
-from meshwright.content.incremental_cost import RunningCost
+from meshwright.content.cost import Cost, RunningCost, cost
 from meshwright.content.parts import Places
 from meshwright.content.synthetic import synthetic
 from meshwright.content.workload import Workload

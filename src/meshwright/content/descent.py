@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meshwright.arrays import Ids, frozen
-from meshwright.content.cost import cost
-from meshwright.content.incremental_cost import assignment_state
+from meshwright.content.cost import assignment_state, cost
 from meshwright.content.sequential import (
     channel_tree_weights,
     clustering,

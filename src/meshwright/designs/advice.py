@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from meshwright import measure
 from meshwright.arrays import is_whole
-from meshwright.designs.budget import Budget
 from meshwright.designs.design import design
 from meshwright.designs.front import front
 from meshwright.designs.plan import Plan
-from meshwright.designs.proofs import certify, limits_degree, lowest_of
+from meshwright.designs.proofs import Budget, certify, limits_degree, lowest_of
 from meshwright.designs.registry import find
 from meshwright.errors import InputError
 from meshwright.formatting import counted

@@ -11,7 +11,7 @@ from meshwright import bounds, measure
 from meshwright.arrays import Ids
 from meshwright.bounds import NodePrices, Prices
 from meshwright.bounds.degree_limits import require_proofs
-from meshwright.designs.budget import Budget
+from meshwright.designs.proofs import Budget
 from meshwright.errors import InputError
 from meshwright.formatting import excess
 from meshwright.greedy import grow, rules

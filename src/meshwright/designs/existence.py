@@ -13,21 +13,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from meshwright import bounds, measure
 from meshwright.designs import rings_and_stars
 from meshwright.designs.design import design
-from meshwright.designs.exact.solve import solve
+from meshwright.designs.exact import solve
 from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
 from meshwright.formatting import counted
 from meshwright.interest import Interest
 from meshwright.jit.announce import Clock
+from meshwright.measure.routing_cost import RoutingCost
 from meshwright.overlay import Overlay
 from meshwright.progress import Progress
-
-RoutingCost: TypeAlias = Literal["filtering", "diameter"]
 
 SMALL = 150
 """The exact design is tried up to this many nodes."""

@@ -12,9 +12,8 @@ from meshwright.bounds import NodePrices, Prices
 from meshwright.bounds.degree_limits import require_proofs
 from meshwright.designs import best
 from meshwright.designs.best import priced
-from meshwright.designs.budget import Budget
 from meshwright.designs.plan import Plan
-from meshwright.designs.proofs import Timing, lowest_of, prove_degrees
+from meshwright.designs.proofs import Budget, Timing, lowest_of, prove_degrees
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds

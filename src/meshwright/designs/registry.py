@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
-    from meshwright.designs.exact.solve import Solution
+    from meshwright.designs.exact import Solution
     from meshwright.overlay import Overlay
 
 
@@ -197,14 +197,14 @@ DESIGNS: dict[str, Design] = {
             "ours, on icdcs10, section VI", greedy=False,
         ),
         Design(
-            "spidercast", "SpiderCast", "spidercast.spidercast",
+            "spidercast", "SpiderCast", "chance.spidercast",
             {"coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
             "each broker linked to K_g + K_r subscribers of each of its topics, or to all; no centre needed",
             "icdcs16, section IX", greedy=False, seeded=True,
         ),
         Design(
-            "spidercastm", "SpiderCastM", "spidercast.spidercastm",
+            "spidercastm", "SpiderCastM", "chance.spidercastm",
             {"max_degree": "the budget: links per broker", "ratio": RATIO,
              "coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
@@ -213,14 +213,14 @@ DESIGNS: dict[str, Design] = {
             greedy=False, seeded=True,
         ),
         Design(
-            "randoma", "RandomA", "random.randoma",
+            "randoma", "RandomA", "chance.randoma",
             {"max_edges": "the budget: links in all", "ratio": RATIO, "arbitrary": ARBITRARY},
             "at most m links, each contributing unless arbitrary; no bound on support: the contrast to GPA",
             "icdcs16, section IX", frozenset({"max_edges"}),
             greedy=False, seeded=True,
         ),
         Design(
-            "randomm", "RandomM", "random.randomm",
+            "randomm", "RandomM", "chance.randomm",
             {"max_degree": "the budget: links per broker", "ratio": RATIO, "arbitrary": ARBITRARY},
             "no broker has more than d links, each contributing unless arbitrary; no bound on support: the "
             "contrast to GPM",
@@ -247,7 +247,7 @@ DESIGNS: dict[str, Design] = {
             narrower={"objective": ParameterType(str, choices=("edges", "degree", "balanced"))},
         ),
         Design(
-            "exact", "Exact", "exact.solve.solve",
+            "exact", "Exact", "exact.solve",
             {"objective": "edges: fewest links; degree: lowest maximum degree, then fewest links (edges)",
              "time_limit": "stop after this many seconds with the best so far (60)"},
             "every topic connected, at the optimum if time is enough: small instances only; otherwise never "

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calls import COMPILED, examples, seeds
 from meshwright.content import Workload, cost, synthetic
-from meshwright.content.incremental_cost import RunningCost
+from meshwright.content.cost import RunningCost
 from meshwright.content.migration import Crash, CrashAt, Migration, Terms, migrate
 from meshwright.content.migration.broker_state import MIN_SAVING
 from meshwright.content.sequential import random

@@ -22,7 +22,6 @@ from meshwright.churn.kernels.backups import (
     repair_backups,
 )
 from meshwright.churn.kernels.damage import FRAGMENTS, Damage, find_damage, isolate
-from meshwright.churn.kernels.greedy_step import NO_LIMIT, link_until_repaired
 from meshwright.churn.kernels.live_arrays import (
     NODES,
     LiveArrays,
@@ -34,13 +33,15 @@ from meshwright.churn.kernels.live_arrays import (
     remove_topics,
     unlink,
 )
-from meshwright.churn.kernels.shadows import (
+from meshwright.churn.kernels.repair_step import (
+    NO_LIMIT,
     PARTNERS,
     add_partners,
     forget_rows,
     gather,
     gather_everybody,
     keep_unmarked,
+    link_until_repaired,
     list_shadows,
     soft_cap,
 )

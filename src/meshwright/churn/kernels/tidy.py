@@ -15,9 +15,8 @@ import numpy as np
 
 from meshwright.arrays import Bits, Ids, Int, Offsets
 from meshwright.churn.kernels.damage import find_damage
-from meshwright.churn.kernels.greedy_step import link_until_repaired
 from meshwright.churn.kernels.live_arrays import TOP, LiveArrays, RepairRule, count_degree, link, unlink
-from meshwright.churn.kernels.shadows import add_partners, gather, soft_cap
+from meshwright.churn.kernels.repair_step import add_partners, gather, link_until_repaired, soft_cap
 from meshwright.dynamic.fragments import Groups, prune
 from meshwright.dynamic.mutable_overlay import NONE, copy_list, draw, list_neighbours
 from meshwright.jit.compiler import compiled, helper, inner

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from meshwright.arrays import Floats, Offsets, frozen
-from meshwright.content.incremental_cost import RunningCost
+from meshwright.content.cost import RunningCost
 from meshwright.content.migration.messages import Envelope, Message, Move, UserProfile
 from meshwright.content.migration.transport import Connection
 from meshwright.content.workload import Workload

@@ -11,8 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from meshwright.arrays import Ids
-from meshwright.content.cost import cost
-from meshwright.content.incremental_cost import RunningCost
+from meshwright.content.cost import RunningCost, cost
 from meshwright.content.migration.broker_state import CrashAt, Terms
 from meshwright.content.migration.messages import stored_name
 from meshwright.content.migration.simulation import Simulation, Verdict

@@ -81,7 +81,7 @@ def budget_claim(results: Results, claims: Claims, *, reason: str = UNSTATED) ->
         "budget", "The budget d is around 20 % of the maximum degree of MinMax-ODA",
         paper="0.2 (± 0.1 or 25 %)",
         ours=", ".join(f"{NAMES[name]} {found}" for name, found in shares.items()),
-        held=every(roughly(own.mean, 0.2, share=True, label=f"{NAMES[name]}:") for name, own in shares.items()),
+        held=every(roughly(own.mean, 0.2, share=True, label=f"{NAMES[n]}:") for n, own in shares.items()),
         reason=reason,
     )  # fmt: skip
 

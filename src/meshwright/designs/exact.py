@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from meshwright import measure
-from meshwright.designs.exact.problem import CLOSE, Chosen, Incumbent, Problem, problem_of
-from meshwright.designs.exact.relaxation import (
+from meshwright.designs.exact_problem import CLOSE, Chosen, Incumbent, Problem, problem_of
+from meshwright.designs.exact_relaxation import (
     Cuts,
     Point,
     Relaxation,

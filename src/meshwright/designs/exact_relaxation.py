@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from meshwright.designs.exact.problem import CLOSE, Chosen, Group, Incumbent, Pairs, Problem, Values
+from meshwright.designs.exact_problem import CLOSE, Chosen, Group, Incumbent, Pairs, Problem, Values
 from meshwright.greedy import grow, rules
 from meshwright.jit.announce import Clock
 from meshwright.measure import contributions, redundant_edges

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import seeds
-from meshwright.designs.exact.problem import problem_of
-from meshwright.designs.exact.relaxation import Cuts, Relaxation, round_values
-from meshwright.designs.exact.solve import highest_degree
+from meshwright.designs.exact import highest_degree
+from meshwright.designs.exact_problem import problem_of
+from meshwright.designs.exact_relaxation import Cuts, Relaxation, round_values
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.jit.announce import Clock

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from calls import seeds
-from meshwright.designs.exact import solve as solver
-from meshwright.designs.exact.problem import Incumbent, problem_of
-from meshwright.designs.exact.relaxation import Cuts
-from meshwright.designs.exact.solve import Outcome, best_among
+from meshwright.designs import exact as solver
+from meshwright.designs.exact import Outcome, best_among
+from meshwright.designs.exact_problem import Incumbent, problem_of
+from meshwright.designs.exact_relaxation import Cuts
 from meshwright.interest import Interest
 from meshwright.jit.announce import Clock
 from meshwright.measure import components

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from calls import overlay_of
-from meshwright.designs.exact import solve as solver
-from meshwright.designs.exact.problem import Incumbent, Problem, problem_of
-from meshwright.designs.exact.relaxation import Cuts
-from meshwright.designs.exact.solve import Solution, fewest_at_lowest_degree, highest_degree, solve
+from meshwright.designs import exact as solver
+from meshwright.designs.exact import Solution, fewest_at_lowest_degree, highest_degree, solve
+from meshwright.designs.exact_problem import Incumbent, Problem, problem_of
+from meshwright.designs.exact_relaxation import Cuts
 from meshwright.interest import Interest
 from meshwright.jit.announce import Clock
 from meshwright.workloads import unif
 
 if TYPE_CHECKING:
-    from meshwright.designs.exact.problem import Chosen
+    from meshwright.designs.exact_problem import Chosen
 
 FIVE = problem_of(Interest.from_dict({node: ["x"] for node in "abcde"}))
 """One topic of five nodes: any tree will do."""

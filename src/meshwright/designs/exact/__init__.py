@@ -1,1 +1,0 @@
-"""The exact design, for small instances."""
