@@ -55,6 +55,22 @@ SET_UPS = {
     "mqtt 3.1.1 overlaps": SetUp(
         {"a": [("b", [V311, f"{X} out 1", "topic x/y out 1"])], "b": []}, (), copies={"b": 1}
     ),
+    # Mosquitto's bridge__remap_topic: the first line with a prefix renames what crosses.
+    "a line that renames beside one that does not": SetUp(
+        {"a": [("b", ["topic x/+ both 1", 'topic + in 1 "" x/'])], "b": []},
+        (),
+        ("b", "x/y"),
+        {"a": 1, "b": 1},
+    ),
+    "mqtt 5 overlaps under other names": SetUp(
+        {"a": [("b", [V50, "topic + in 1 p/ x/", "topic # in 1 q/ x/"])], "b": []},
+        ("overlap",),
+        ("b", "x/y"),
+        {"a": 2},
+    ),
+    "the same filter twice": SetUp(
+        {"a": [("b", [V50, f"{X} in 1", f"{X} in 1"])], "b": []}, (), ("b", "x/y"), {"a": 1}
+    ),
     "ring of filters that only overlap": SetUp(
         ring(f"{X} both 1", f"{Y} both 1", "topic x/+ both 1"), ("loop",), copies={"c": 9}
     ),
@@ -109,7 +125,13 @@ SET_UPS = {
         ring("topic # both 1 x/ x/", f"{X} both 1", f"{X} both 1"), ("loop",), copies={"b": 9}
     ),
 }
-IN_THE_FAST_TESTS = ("ring with #", "pair dialled from both ends", "mqtt 5 overlaps", "tree")
+IN_THE_FAST_TESTS = (
+    "ring with #",
+    "pair dialled from both ends",
+    "mqtt 5 overlaps",
+    "tree",
+    "a line that renames beside one that does not",
+)
 
 
 def write(set_up: SetUp, folder: Path, ports: dict[str, int]) -> list[Path]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from meshwright.deploy.inventory import Endpoint, Inventory
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import write_lines
+from meshwright.deploy.targets.mosquitto.credentials import has_user
 from meshwright.deploy.targets.mosquitto.parse import read_configurations
 from meshwright.deploy.wiring import BOTH, OUT, Wiring, client_id
 from meshwright.errors import InputError, MeshwrightError
@@ -138,22 +139,12 @@ def _checks(wiring: Wiring, endpoint: Endpoint, settings: BrokerSettings, broker
         missing.append(f"MISSING in {own.file}: a listener on port {endpoint.port}")
     if settings.durable and own.options.get("persistence") != "true":
         missing.append(f"MISSING in {own.file}: persistence true")
-    if wiring.dialled_to(broker) and endpoint.user is not None and not _lets_in(own.options, endpoint.user):
-        missing.append(f"MISSING in {own.options['password_file']}: the user {endpoint.user}")
+    passwords = own.options.get("password_file")
+    user = endpoint.user if wiring.dialled_to(broker) else None
+    if user is not None and passwords is not None and not has_user(Path(passwords), user):
+        missing.append(f"MISSING in {passwords}: the user {user}")
     ours = {client_id(broker, other) for other in wiring.dialled_by(broker)}
     taken = [bridge.name for bridge in own.bridges if bridge.name in ours]
     if taken:
         missing.append(f"already in {own.file}: {', '.join(taken[:5])}; the fragment replaces them")
     return missing or [f"checked: {own.file} provides it"]
-
-
-def _lets_in(options: dict[str, str], user: str) -> bool:
-    """Return whether a password file, if it can be read here, has a user."""
-    file = options.get("password_file")
-    if file is None or not Path(file).is_file():
-        return True
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return True
-    return any(line.partition(":")[0] == user for line in text.splitlines())

@@ -15,10 +15,16 @@ from meshwright.deploy.findings import (
     Inspection,
     Place,
 )
+from meshwright.deploy.targets.mosquitto.credentials import (
+    access_options,
+    lets_anybody_in,
+    why_no_login,
+    why_no_tls,
+)
 from meshwright.deploy.targets.mosquitto.network import MOST_FILTERS, Link, Network
 from meshwright.deploy.targets.mosquitto.options import likely_option
-from meshwright.deploy.targets.mosquitto.parse import BrokerConfiguration, TopicLine, read_configurations
-from meshwright.filters.mqtt import overlaps, why_invalid
+from meshwright.deploy.targets.mosquitto.parse import Listener, TopicLine, read_configurations
+from meshwright.filters.mqtt import overlaps
 
 
 def inspect(configurations: Iterable[str | Path], hosts: Mapping[str, tuple[str, int]]) -> Inspection:
@@ -41,6 +47,7 @@ def lint(network: Network) -> list[Finding]:
         *_dialled_twice(network),
         *_client_ids(network),
         *_nowhere(network),
+        *_refused(network),
         *_invalid(network),
         *_everything(network),
         *_open_listeners(network),
@@ -91,13 +98,16 @@ def _ends(link: Link) -> tuple[str, str]:
 
 
 def _overlaps_of(topics: Sequence[TopicLine]) -> Iterator[tuple[TopicLine, TopicLine]]:
-    """Yield pairs of lines that carry a common topic in the same direction."""
-    for place, one in enumerate(topics):
-        for other in topics[place + 1 :]:
-            same_way = "both" in (one.direction, other.direction) or one.direction == other.direction
-            valid = not why_invalid(one.local) and not why_invalid(other.local)
-            same_names = (one.local_prefix, one.remote_prefix) == (other.local_prefix, other.remote_prefix)
-            if same_way and valid and same_names and overlaps(one.local, other.local):
+    """Yield pairs of lines with different filters that carry a common topic in the same direction."""
+    valid = [line for line in topics if not line.why_invalid]
+    for place, one in enumerate(valid):
+        for other in valid[place + 1 :]:
+            ways = {one.direction, other.direction}
+            sides = [
+                *([(one.local, other.local)] if "in" not in ways else []),
+                *([(one.remote, other.remote)] if "out" not in ways else []),
+            ]
+            if any(held != wanted and overlaps(held, wanted) for held, wanted in sides):
                 yield one, other
 
 
@@ -197,6 +207,38 @@ def _nowhere(network: Network) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _refused(network: Network) -> Iterator[Finding]:
+    """Report bridges that never come up: one end speaks TLS alone, or the listener refuses their user."""
+    for link in network.links:
+        listener, place = link.entrance, link.bridge.place
+        if listener is None:
+            continue
+        passwords = _password_file(network, link, listener)
+        for kind, found in (
+            ("tls", why_no_tls(link.bridge, listener)),
+            ("login", why_no_login(link.bridge, link.listener, listener, passwords)),
+        ):
+            if found is not None:
+                text = f"bridge {link.bridge.name!r} to {link.listener.name}:{link.port} {found[0]}"
+                yield Finding(FAULT, kind, place, text, found[1], _ends(link))
+                break
+
+
+def _password_file(network: Network, link: Link, listener: Listener) -> Path | None:
+    """Return the password file of a listener, if it is beside the configuration.
+
+    One with an absolute path is looked for there, too, if it can only be that of this broker:
+    configurations are often copied from other machines.
+    """
+    stated = access_options(link.listener, listener).get("password_file")
+    if stated is None:
+        return None
+    folder, path = Path(link.listener.file).parent, Path(stated)
+    alone = sum(Path(broker.file).parent == folder for broker in network.brokers) == 1
+    found = folder / (path.name if path.is_absolute() else path)
+    return found if found.is_file() and (alone or not path.is_absolute()) else None
+
+
 def _invalid(network: Network) -> Iterator[Finding]:
     """Report lines that the broker does not understand, and topic lines that never match."""
     for broker in network.brokers:
@@ -211,6 +253,13 @@ def _invalid(network: Network) -> Iterator[Finding]:
                 (broker.name,),
             )  # fmt: skip
         for bridge in broker.bridges:
+            if bridge.addresses and not bridge.topics and not broker.unreadable:
+                yield Finding(
+                    FAULT, "syntax", bridge.place,
+                    f"bridge {bridge.name!r} has no topics, and Mosquitto does not start with it",
+                    "add a topic, or remove the connection",
+                    (broker.name,),
+                )  # fmt: skip
             for line in bridge.topics:
                 if line.why_invalid:
                     yield Finding(
@@ -238,7 +287,7 @@ def _open_listeners(network: Network) -> Iterator[Finding]:
     """Report listeners that let anybody in from other machines."""
     for broker in network.brokers:
         for listener in broker.listeners:
-            if not listener.is_local and _lets_anybody_in(broker, listener.options):
+            if not listener.is_local and lets_anybody_in(broker, listener):
                 yield Finding(
                     WARNING, "open listener", listener.place,
                     f"{broker.name} lets anybody in on port {listener.port}",
@@ -256,12 +305,3 @@ def _not_followed(network: Network) -> Iterator[Finding]:
             "were followed, so a loop may be missed",
             "use fewer or wider filters on these links",
         )  # fmt: skip
-
-
-def _lets_anybody_in(broker: BrokerConfiguration, own: dict[str, str]) -> bool:
-    """Return whether a listener accepts anonymous clients; Mosquitto 2 needs `allow_anonymous` for it."""
-    each = broker.options.get("per_listener_settings") == "true"
-    options = own if each else broker.options
-    if own.get("require_certificate") == "true":
-        return False
-    return options.get("allow_anonymous") == "true"

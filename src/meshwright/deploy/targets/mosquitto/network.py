@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from meshwright.deploy.targets.mosquitto.parse import Bridge, BrokerConfiguration, TopicLine
+from meshwright.deploy.targets.mosquitto.parse import Bridge, BrokerConfiguration, Listener, TopicLine
 from meshwright.filters.mqtt import example, examples, has_wildcard, matches, meet, why_invalid
 
 MOST_HOPS = 64
@@ -30,6 +30,14 @@ class Link:
     dialler: BrokerConfiguration
     listener: BrokerConfiguration
     bridge: Bridge
+    port: int
+    """The port that it dials."""
+
+    @property
+    def entrance(self) -> Listener | None:
+        """The listener on that port, or None if none or several of that broker are."""
+        there = [one for one in self.listener.listeners if one.port == self.port]
+        return there[0] if len(there) == 1 else None
 
 
 class End(NamedTuple):
@@ -63,18 +71,18 @@ class Network:
         for broker in brokers:
             for bridge in broker.bridges:
                 # Mosquitto uses one address at a time; the first that leads somewhere counts.
-                found = [self._listener(broker, host, port) for host, port in bridge.addresses]
-                other = next((one for one in found if one is not None), None)
+                found = [(self._listener(broker, host, port), port) for host, port in bridge.addresses]
+                other, port = next((one for one in found if one[0] is not None), (None, 0))
                 if other is None:
                     self.lost.append((broker, bridge, next(iter(bridge.addresses), None)))
                 else:
-                    self.links.append(Link(broker, other, bridge))
+                    self.links.append(Link(broker, other, bridge, port))
         self._ends: dict[str, list[End]] = {broker.name: [] for broker in brokers}
         for number, link in enumerate(self.links):
             self._ends[link.dialler.name].append(End(number, at_dialler=True))
             self._ends[link.listener.name].append(End(number, at_dialler=False))
         self._lines = {end: self._lines_of(end) for ends in self._ends.values() for end in ends}
-        self._sent: dict[tuple[End, str], list[tuple[TopicLine, str]]] = {}
+        self._sent: dict[tuple[End, str], tuple[TopicLine, str] | None] = {}
 
     def _listener(self, dialler: BrokerConfiguration, host: str, port: int) -> BrokerConfiguration | None:
         """Return the broker at an address: the only one on that port, or the one that has the host's name."""
@@ -94,16 +102,19 @@ class Network:
                 return found[0]
         return None
 
-    def sent_over(self, end: End, name: str) -> list[tuple[TopicLine, str]]:
-        """Return the lines that send a message over an end, each with its name on the other side."""
-        known = self._sent.get((end, name))
-        if known is None:
-            known = self._sent[end, name] = [
-                (line, after + name[len(before) :])
-                for line, here, before, after in self._lines[end]
-                if matches(here, name)
-            ]
-        return known
+    def sent_over(self, end: End, name: str) -> tuple[TopicLine, str] | None:
+        """Return the line that sends a message over an end, and its name on the other side, if one does.
+
+        However many lines match, the message crosses once, or under MQTT 5 several times under one name. The
+        first line with a prefix names it.
+        """
+        if (end, name) not in self._sent:
+            lines = [line for line in self._lines[end] if matches(line[1], name)]
+            lines.sort(key=lambda each: not (each[2] or each[3]))
+            self._sent[end, name] = next(
+                ((line, after + name[len(before) :]) for line, _, before, after in lines), None
+            )
+        return self._sent[end, name]
 
     def _lines_of(self, end: End) -> list[tuple[TopicLine, str, str, str]]:
         """Return the lines that send over an end: each with its filter, and the prefixes here and there."""
@@ -122,11 +133,9 @@ class Network:
             if end == hop.end:
                 continue
             sent = self.sent_over(end, hop.name)
-            names = dict.fromkeys(name for _, name in sent)
-            other = link.listener if end.at_dialler else link.dialler
-            for name in names:
-                line = next(line for line, to in sent if to == name)
-                yield Hop(other.name, name, End(end.link, not end.at_dialler)), line
+            if sent is not None:
+                other = link.listener if end.at_dialler else link.dialler
+                yield Hop(other.name, sent[1], End(end.link, not end.at_dialler)), sent[0]
 
     def follow(self, origin: str, name: str) -> tuple[list[tuple[Hop, TopicLine]] | None, dict[str, int]]:
         """Follow a message; return the way in which it circles, if it does, and the ways to each broker."""

@@ -13,7 +13,7 @@ from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.targets.mosquitto.options import is_option, likely_option
 from meshwright.deploy.wiring import OUT
 from meshwright.errors import FormatError, InputError
-from meshwright.filters.mqtt import why_invalid
+from meshwright.filters.mqtt import has_wildcard, why_invalid
 
 DEFAULT_PORT = 1883
 TLS_PORT = 8883
@@ -66,6 +66,21 @@ class Bridge:
     def stops_echoes(self) -> bool:
         """Whether the other end does not send a message back: by MQTT 5, or by Mosquitto's private flag."""
         return self.protocol == "mqttv50" or self.options.get("try_private", "true") != "false"
+
+    @property
+    def user(self) -> str | None:
+        """The user that it is at the other end, if one is stated."""
+        return self.options.get("remote_username") or self.options.get("username")
+
+    @property
+    def password(self) -> str:
+        """The password of that user; empty if none is stated."""
+        return self.options.get("remote_password") or self.options.get("password", "")
+
+    @property
+    def shows_certificate(self) -> bool:
+        """Whether it has a certificate of its own."""
+        return "bridge_certfile" in self.options
 
     @property
     def remote_id(self) -> str | None:
@@ -180,7 +195,7 @@ def _lines(file: Path) -> Iterator[tuple[Place, str, str]]:
         raise FormatError(f"{file} is not UTF-8 text: give a configuration of Mosquitto") from error
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         keyword, _, value = line.strip().partition(" ")
         if keyword and not keyword.startswith("#"):
             yield Place(str(file), number), keyword, value.strip()
@@ -213,11 +228,13 @@ def _read_into(broker: BrokerConfiguration, file: Path, seen: set[Path]) -> None
                 broker.unreadable.append((place, f"listener {value!r} has no port"))
         elif keyword == "port" and value.isdecimal() and value != "0":
             broker.listeners.append(Listener(place, int(value), broker.options.get("bind_address")))
+        elif bridge is None and keyword in ("address", "addresses", "topic"):
+            broker.unreadable.append((place, f"{keyword} stands before any connection"))
         elif bridge is not None and keyword in ("address", "addresses"):
             bridge.addresses += [_address(part, bridge) for part in value.split()]
         elif bridge is not None and keyword == "topic":
             _read_topic(broker, bridge, place, value)
-        elif bridge is not None and keyword.startswith(BRIDGE_PREFIXES):
+        elif bridge is not None and (keyword == "password" or keyword.startswith(BRIDGE_PREFIXES)):
             bridge.options[keyword] = value
         else:
             broker.options.setdefault(keyword, value)
@@ -243,13 +260,22 @@ def _address(text: str, bridge: Bridge) -> tuple[str, int]:
 
 def _read_topic(broker: BrokerConfiguration, bridge: Bridge, place: Place, value: str) -> None:
     """Read `topic PATTERN [DIRECTION [QOS [LOCAL [REMOTE]]]]`."""
-    words = [("" if word == '""' else word) for word in value.split()]
+    words = [("" if word == '""' else word) for word in value.split(" ") if word]
     if not words or (len(words) > 1 and words[1] not in ("in", "out", "both")) or len(words) > 5:
         reason = f"topic {value!r} is not PATTERN, in, out or both, QoS and two prefixes"
         broker.unreadable.append((place, reason))
         return
     words += ["out", "0", "", ""][len(words) - 1 :]
-    bridge.topics.append(TopicLine(place, words[0], words[1], words[3], words[4]))
+    pattern, direction, qos, *prefixes = words
+    wild = next((prefix for prefix in prefixes if has_wildcard(prefix)), None)
+    if wild is not None:
+        broker.unreadable.append((place, f"topic {pattern!r} has a prefix with a wildcard, {wild!r}"))
+    elif not pattern and not all(prefixes):
+        broker.unreadable.append((place, "topic '' needs two prefixes"))
+    else:
+        if qos not in ("0", "1", "2"):
+            broker.unreadable.append((place, f"topic {pattern!r} has QoS {qos!r}, not 0, 1 or 2"))
+        bridge.topics.append(TopicLine(place, pattern, direction, *prefixes))
 
 
 def _included(file: Path, folder: str) -> list[Path]:
