@@ -22,6 +22,14 @@ def test_plans_are_found_by_their_algorithm() -> None:
         compared["low"]
 
 
+def test_a_plan_of_an_unknown_name_is_shown_by_that_name() -> None:
+    """A comparison with somebody's own design shows itself in a notebook."""
+    gm = mw.design(HELD, "gm")
+    shown = mw.Comparison((replace(gm, algorithm="<mine>"), gm))._repr_html_()
+    assert "&lt;mine&gt;" in shown
+    assert "Greedy Merge" in shown
+
+
 def test_designs_get_the_parameters_they_take() -> None:
     """A parameter goes to the designs that have it, and to no other."""
     low, gm = compare(mw.Interest.from_dict(HELD), ["low", "gm"], k=2)

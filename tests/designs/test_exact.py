@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -233,6 +235,26 @@ def test_it_is_a_design() -> None:
     fewest = design(interest, "exact", certify=True)
     assert fewest.figures["solver_bound"] == len(fewest.overlay) >= fewest.figures["lower_bound"]
     assert "no overlay has fewer links" in fewest.summary()
+
+
+def test_an_optimum_has_no_gap(tmp_path: Path) -> None:
+    """Where the prices prove less than the solver, the figures, the lines, the check and the page say 0%."""
+    interest = zipf(16, 6, size=3, seed=1)
+    fewest = design(interest, "exact")
+    assert fewest.figures["gap"] == 0
+    plan = replace(fewest, prices=mw.bounds.prices(interest, effort="first"))
+    assert plan.figures["lower_bound"] < plan.figures["solver_bound"] == len(plan.overlay)
+    assert plan.figures["gap"] == 0
+    assert "above the fewest" not in plan.summary()
+    assert "by the solver: no overlay has fewer links" in plan.summary()
+    report = mw.verify(plan, interest)
+    assert report.passed
+    assert report.gap == 0
+    assert "solver_bound" in report.unchecked
+    page = mw.report(plan, tmp_path / "page.html", interest=interest).read_text()
+    assert "by the solver: at least" in page
+    fewer = replace(plan, solver_bound=len(plan.overlay) + 1)
+    assert not mw.verify(fewer, interest).passed
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 
 from compiling import Seconds
 from meshwright.jit import cache
-from meshwright.jit.announce import announce, working_seconds
+from meshwright.jit.announce import QUIET, _listener, announce, working_seconds
 from meshwright.jit.compiler import config
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
@@ -57,6 +57,21 @@ def test_the_first_kernel_of_a_block_is_announced() -> None:
         new_kernel()(1)
     new_kernel()(1)
     assert lines == [FIRST]
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_python_says_on_stderr_that_it_compiles(
+    quiet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a callback the first kernel of a process makes one line on stderr; a variable turns it off."""
+    monkeypatch.setattr(_listener, "told", False)
+    monkeypatch.delenv(QUIET, raising=False)
+    if quiet:
+        monkeypatch.setenv(QUIET, "1")
+    new_kernel()(1)
+    new_kernel()(1)
+    said = "" if quiet else f"meshwright: {FIRST}; {QUIET}=1 turns this line off\n"
+    assert capsys.readouterr() == ("", said)
 
 
 def test_a_compiled_kernel_is_not_announced() -> None:

@@ -18,7 +18,7 @@ from meshwright.designs import proofs
 from meshwright.designs.by_contribution import literal_minmax
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.designs.proofs import lowest_of
-from meshwright.designs.registry import Design, check_parameters, find
+from meshwright.designs.registry import Design, check_parameters, find, lookup
 from meshwright.errors import InputError
 from meshwright.formatting import counted, duration, excess, percentage
 from meshwright.interest import Interest
@@ -191,9 +191,9 @@ class Comparison:
 
 
 def _cells(plan: Plan) -> Sequence[str]:
-    figures = plan.figures
+    figures, known = plan.figures, lookup(plan.algorithm)
     return (
-        find(plan.algorithm).title,
+        plan.algorithm if known is None else known.title,
         f"{figures['edges']:,}",
         f"{figures['average_degree']:.2f}",
         f"{figures['max_degree']:,}",

@@ -59,8 +59,9 @@ class Plan:
 
         Those of a ring per topic include `parallel_edges` and `parallel_average_degree`, which count a link
         once for each topic that uses it. With link costs they include the total cost. With prices they
-        include the certified lower bound and, if every topic is connected, the gap to it; with a proof of
-        degrees, the same at the degree `at_degree`, and the lowest maximum degree possible.
+        include the certified lower bound and, if every topic is connected, the gap to it or to the bound of a
+        solver, whichever is higher; with a proof of degrees, the same at the degree `at_degree`, and the
+        lowest maximum degree possible.
         """
         overlay = self.overlay
         degrees = measure.degrees(overlay)
@@ -69,7 +70,7 @@ class Plan:
             **(self._parallel_figures() if self.algorithm == "ring" else {}),
             "total_cost": None if self.costs is None else total_cost(overlay, self.costs),
             "lower_bound": None if self.prices is None else self.prices.bound,
-            "gap": None if self.prices is None or support < 1 else gap(len(overlay), self.prices.bound),
+            "gap": None if self.known_bound is None or support < 1 else gap(len(overlay), self.known_bound),
             **self._degree_figures(complete=support == 1),
             "solver_bound": self.solver_bound,
         }
@@ -83,6 +84,12 @@ class Plan:
             "seconds": self.seconds,
             **{name: value for name, value in optional.items() if value is not None},
         }
+
+    @property
+    def known_bound(self) -> int | None:
+        """The highest lower bound on links that is known, certified or by the solver."""
+        certified = None if self.prices is None else self.prices.bound
+        return max((own for own in (certified, self.solver_bound) if own is not None), default=None)
 
     def _degree_figures(self, *, complete: bool) -> dict[str, int | float | None]:
         """Return what is proven of overlays with a limited degree."""
@@ -196,7 +203,7 @@ class Plan:
             needed = f"connecting every topic needs at least {figures['lower_bound']:,}"
             near = (
                 f"at most {excess(figures['gap'])} above the fewest links possible; "
-                if "gap" in figures
+                if "gap" in figures and figures["lower_bound"] == self.known_bound
                 else ""
             )
             lines.append(f"certified: {near}{needed}")

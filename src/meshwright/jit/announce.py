@@ -31,6 +31,8 @@ from typing import Any
 
 from meshwright.errors import AddressSpaceError
 
+QUIET = "MESHWRIGHT_QUIET"
+"""With any value in this variable of the environment, Python compiles without a word."""
 USUAL_SECONDS = 15
 """About how long the first run of a kind of command compiles."""
 
@@ -39,9 +41,10 @@ USUAL_SECONDS = 15
 def announce(callback: Callable[[str], None], *, own_process: bool = False) -> Iterator[None]:
     """Call `callback` with one line of text when the first kernel is compiled inside the `with` block.
 
-    Kernels that are loaded from the cache are not announced. The callback runs before the compiler does, in
-    the thread that needs the kernel. `own_process` says that this process runs no kernels but ours, so that
-    numba can start faster.
+    Where nobody asked, the first kernel of a process is announced on stderr, unless `QUIET` is set. Kernels
+    that are loaded from the cache are not announced. The callback runs before the compiler does, in the
+    thread that needs the kernel. `own_process` says that this process runs no kernels but ours, so that numba
+    can start faster.
 
     >>> import meshwright as mw
     >>> from meshwright.jit.announce import announce
@@ -111,6 +114,8 @@ class _Listener:
     def __init__(self) -> None:
         self.callbacks: list[Callable[[str], None]] = []
         """Those who have not been called yet."""
+        self.told = False
+        """Whether anybody knows that kernels are compiled."""
         self.own_process = False
         """Whether this process runs no kernels but ours."""
         self.listening = False
@@ -149,7 +154,7 @@ class _Listener:
             return self._total + (time.perf_counter() - self._since if self._depth else 0.0)
 
     def announce(self) -> None:
-        """Call the callbacks, each once."""
+        """Call the callbacks, each once; without any so far, write the line on stderr."""
         from meshwright.jit import cache
 
         line = (
@@ -157,6 +162,9 @@ class _Listener:
             if cache.lasting_folder() is not None
             else "compiling kernels, as in every run: set NUMBA_CACHE_DIR to a folder that can be written"
         )
+        if not self.callbacks and not self.told and not os.environ.get(QUIET):
+            print(f"meshwright: {line}; {QUIET}=1 turns this line off", file=sys.stderr)
+        self.told = True
         while self.callbacks:
             self.callbacks.pop()(line)
 

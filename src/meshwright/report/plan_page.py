@@ -154,6 +154,11 @@ def _gap_card(facts: PlanFacts) -> str:
             f"certified, with at most {facts.verdict.at_degree:,} links per broker; ≤ {excess(gap)} without"
         )
         return card("above the fewest links", f"≤ {excess(at_degree)}", f"{needed} that limit")
+    solver = facts.verdict.solver_bound or 0
+    if gap is not None and solver > (bound or 0):
+        return card(
+            "above the fewest links", f"≤ {excess(gap)}", f"by the solver: at least {solver:,} are needed"
+        )
     if gap is not None:
         return card("above the fewest links", f"≤ {excess(gap)}", f"certified: at least {bound:,} are needed")
     if bound is not None:

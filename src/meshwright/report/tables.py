@@ -289,8 +289,13 @@ def _bound_lines(report: PlanReport) -> list[str]:
     if report.lower_bound is not None:
         fewest = counted(report.lower_bound, "link")
         needed = f"the prices prove that connecting every topic needs at least {fewest}"
-        near = "" if report.gap is None else f"at most {excess(report.gap)} above the fewest links possible: "
-        lines = [f"certified: {near}{needed}"]
+        by_solver = report.solver_bound is not None and report.solver_bound > report.lower_bound
+        near = (
+            f"at most {excess(report.gap)} above the fewest links possible: "
+            if report.gap is not None
+            else ""
+        )
+        lines = [f"certified: {'' if by_solver else near}{needed}"]
     return [*lines, *_degree_lines(report), *left]
 
 

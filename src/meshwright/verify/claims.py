@@ -91,6 +91,8 @@ class PlanReport:
     """The total cost that the plan states."""
     lower_bound: int | None = None
     """The number of links that its prices prove to be needed."""
+    solver_bound: int | None = None
+    """The number of links that its solver found to be needed, as the plan states it."""
     at_degree: int | None = None
     """The degree for which the plan states a number of links."""
     degrees: DegreeProofs | None = None
@@ -124,9 +126,8 @@ class PlanReport:
     @property
     def gap(self) -> float | None:
         """An upper bound on its excess over the fewest links, as a share; None if unknown or incomplete."""
-        if self.lower_bound is None or not self.complete:
-            return None
-        return gap(len(self.outline), self.lower_bound)
+        known = [bound for bound in (self.lower_bound, self.solver_bound) if bound is not None]
+        return gap(len(self.outline), max(known)) if known and self.complete else None
 
     @property
     def gap_at_degree(self) -> float | None:
@@ -274,8 +275,7 @@ def compare_with_claims(
             faults = tree_faults(overlay, proofs.trees, claims.trees or {}, rates=claims.rates)
         if claims.figures.keys() & set(PARALLEL):
             figures |= _parallel_rings(overlay)
-        known = bound is not None and found.connected
-        figures |= {"lower_bound": bound, "gap": gap(len(overlay), bound or 0) if known else None}
+        figures |= {"lower_bound": bound, "gap": _gap(claims, len(overlay), bound, found)}
         degrees = _prove_degrees(claims, overlay, proofs)
         figures |= _degree_figures(claims, overlay, found, degrees)
     cost = None
@@ -293,6 +293,7 @@ def compare_with_claims(
         disagreements=(
             *_wrong_figures(claims, figures),
             *_wrong_contributions(found),
+            *_wrong_solver_bound(claims, outline, found),
             *_exceeded_budgets(claims, outline, found),
             *_wrong_figures(
                 claims, {"total_cost": cost} if cost is not None and stated_cost is not None else {}
@@ -305,12 +306,29 @@ def compare_with_claims(
         total_cost=cost,
         stated_cost=stated_cost,
         lower_bound=bound,
+        solver_bound=_solver_bound(claims),
         at_degree=None if degrees is None else claims.figures["at_degree"],
         degrees=degrees,
         unchecked=tuple(left),
         trees=trees.get("trees"),
         unreachable=trees.get("unreachable"),
     )
+
+
+def _solver_bound(claims: PlanClaims) -> int | None:
+    stated = claims.figures.get("solver_bound")
+    return stated if type(stated) is int else None
+
+
+def _gap(claims: PlanClaims, links: int, bound: int | None, found: Verification) -> float | None:
+    """Return the gap to the highest bound; older plans state the one to the certified bound, or none."""
+    solver = _solver_bound(claims)
+    if not found.connected or (bound is None and (solver is None or "gap" not in claims.figures)):
+        return None
+    certified = None if bound is None else gap(links, bound)
+    if solver is None or (certified is not None and agree(certified, claims.figures.get("gap"))):
+        return certified
+    return gap(links, max(bound or 0, solver))
 
 
 def _prove_degrees(claims: PlanClaims, overlay: Overlay, proofs: PlanProofs) -> DegreeProofs | None:
@@ -354,6 +372,13 @@ def _wrong_contributions(found: Verification) -> Iterator[str]:
     if not found.contributions_agree:
         edges = first_five(found.wrong_contributions.tolist())
         yield f"the contributions of edges {edges} are not as stated"
+
+
+def _wrong_solver_bound(claims: PlanClaims, outline: Outline, found: Verification) -> Iterator[str]:
+    """Yield a line if the overlay itself has fewer links than its solver says are needed."""
+    solver = _solver_bound(claims)
+    if solver is not None and found.connected and len(outline) < solver:
+        yield f"solver_bound is {solver}, but the overlay connects every topic with {len(outline)} links"
 
 
 def _exceeded_budgets(claims: PlanClaims, outline: Outline, found: Verification) -> Iterator[str]:
