@@ -16,7 +16,7 @@ from meshwright.filters.filter_plan import PlannedFilters
 from meshwright.greedy import grow, rules
 from meshwright.plan_tables import TREES
 from meshwright.routes import Trees, route
-from meshwright.store.plans import write_plan
+from meshwright.store.plan_writer import write_plan
 from meshwright.store.trees import read_trees, roles_of, tree_ids, write_trees
 from meshwright.workloads import zipf
 

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from meshwright.store.costs import load_costs
     from meshwright.store.datasets import write_dataset
     from meshwright.store.interest_files import load_interest
-    from meshwright.store.plans import read_plan, write_plan
+    from meshwright.store.plan_writer import write_plan
+    from meshwright.store.plans import read_plan
     from meshwright.store.trees import read_trees, write_trees
     from meshwright.verify.claims import PlanReport
 
@@ -144,7 +145,7 @@ _ROOMS = {
     "rules": "greedy",
     "save": "actions.load_save",
     "write_dataset": "store.datasets",
-    "write_plan": "store.plans",
+    "write_plan": "store.plan_writer",
     "write_trees": "store.trees",
 }
 """The room of each public name that is not a room itself."""

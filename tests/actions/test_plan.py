@@ -56,7 +56,9 @@ def test_a_plan_is_what_python_designs(source: Source, tmp_path: Path) -> None:
     assert mw.verify(out, source.path).passed
     assert made.to_dict() == {**made.plan.to_dict(), "plan": out}
     assert next(iter(phases)) == f"reading {source.path}"
-    again = plan(source, out, DesignChoice("low", {"k": 2.0}))
+    with pytest.raises(OutputError, match=r"in certificate: .* replace it, with its certificate, with"):
+        plan(source, out, DesignChoice("low", {"k": 2.0}))
+    again = plan(source, out, DesignChoice("low", {"k": 2.0}), force=True)
     assert again.notes == (
         f"the plan that was in {out} had a certificate, and this one does not: use --certify",
     )

@@ -10,7 +10,7 @@ import meshwright as mw
 from meshwright.actions.route import route
 from meshwright.names import TopicKind
 from meshwright.store.datasets import write_dataset
-from meshwright.store.plans import write_plan
+from meshwright.store.plan_writer import write_plan
 from meshwright.store.trees import read_trees
 
 HELD = {

@@ -166,9 +166,17 @@ def test_a_plan_that_is_replaced_loses_nothing_silently(dataset: Path, tmp_path:
     certified = ["plan", str(dataset), "--certify", "--out", str(out)]
     assert meshwright(*certified).err == meshwright(*certified).err == ""
     assert meshwright("route", out, dataset).code == 0
+    assert meshwright(*certified).err == ""  # the same plan: its trees stay
+    assert (out / "trees.parquet").is_file()
+    other = meshwright(*certified, "--algorithm", "low", "--force")
     lost = f"the plan that was in {out} had trees, and this one does not: use meshwright route"
-    assert meshwright(*certified).err == f"meshwright: {lost}\n"
+    assert (other.code, other.err) == (0, f"meshwright: {lost}\n")
+    assert meshwright(*certified, "--force").code == 0
     assert meshwright("route", out, dataset).code == 0
     lost = "had a certificate and trees, and this one does not: use --certify and meshwright route"
-    assert lost in meshwright("plan", dataset, "--out", out).err
+    assert (
+        "with its certificate and its trees, with --force"
+        in meshwright("plan", dataset, "--out", out).complaint
+    )
+    assert lost in meshwright("plan", dataset, "--out", out, "--force").err
     assert meshwright("plan", dataset, "--out", out).err == ""

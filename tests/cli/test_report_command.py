@@ -70,6 +70,8 @@ def test_advise_writes_one(source: Path) -> None:
     found = meshwright("advise", source, "--steps", "0", "--out", "taken", "--json").json
     assert found["report"] == "taken/report.html"
     assert Path("taken/report.html").read_text(encoding="utf-8").endswith("</html>\n")
+    assert meshwright("plan", source, "--algorithm", "low", "--out", "taken", "--force").code == 0
+    assert not Path("taken/report.html").exists()  # of another plan
 
 
 def test_bad_input(source: Path) -> None:

@@ -95,15 +95,33 @@ def test_a_full_disk_leaves_the_old_plan(small_disk: Path, tmp_path: Path) -> No
     before = contents(plan)
     filler = fill(small_disk, 4096)
     refused: list[list[str | Path]] = [
-        ["plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", plan],
+        ["plan", tmp_path / "s.csv", "--algorithm", "low", "--out", plan, "--force"],
         ["route", plan, tmp_path / "s.csv"],
         ["export", plan, "--to", "mosquitto", "--out", small_disk / "federation"],
     ]
     for words in refused:
         assert "No space left on device" in meshwright(*words).complaint
     assert contents(plan) == before
+    assert meshwright("plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", plan).code == 0  # equal
+    assert contents(plan) == before
     filler.unlink()
     assert sorted(path.name for path in small_disk.iterdir()) == ["plan"]
+
+
+def test_a_plan_and_its_page_are_written_both_or_not_at_all(small_disk: Path, tmp_path: Path) -> None:
+    """Room for the plan but not for its page leaves nothing of both, or what was there."""
+    (tmp_path / "s.csv").write_text("node,topic\na,x\nb,x\nb,y\nc,y\n")
+    advise: list[str | Path] = ["advise", tmp_path / "s.csv", "--steps", "0", "--out", small_disk / "plan"]
+    fill(small_disk, 64 << 10)
+    assert "No space left on device" in meshwright(*advise).complaint
+    assert [path.name for path in small_disk.iterdir()] == ["filler"]
+    assert meshwright("plan", tmp_path / "s.csv", "--seed", "7", "--out", small_disk / "plan").code == 0
+    before = contents(small_disk)
+    assert "No space left on device" in meshwright(*advise, "--force").complaint
+    assert contents(small_disk) == before
+    (small_disk / "filler").unlink()
+    assert meshwright(*advise, "--force").code == 0
+    assert f">{small_disk / 'plan'}<" in (small_disk / "plan" / "report.html").read_text()
 
 
 def test_a_read_only_disk(small_disk: Path, tmp_path: Path) -> None:

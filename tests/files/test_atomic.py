@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -296,7 +297,7 @@ def test_files_of_others_go_with_the_folder(tmp_path: Path) -> None:
     (plan / "to_folder").symlink_to(tmp_path)
     (plan / "prices.parquet").write_text("of the old plan")
     (plan / ".writing-0.html").write_text("of a killed writer")
-    mw.write_plan(MADE, plan)
+    mw.write_plan(replace(MADE, seed=7), plan)
     assert inside(plan) == [".git", "edges.parquet", "link", "notes.txt", "plan.json", "to_folder"]
     assert (plan / "notes.txt").read_text() == "ask Ann"
     assert (plan / "link").readlink() == Path("/nowhere")

@@ -17,7 +17,7 @@ from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.plans.sharded_verify import verify_on_cluster
-from meshwright.store.plans import write_plan
+from meshwright.store.plan_writer import write_plan
 from meshwright.store.traffic import read_traffic
 
 if TYPE_CHECKING:

@@ -26,7 +26,8 @@ from meshwright.store import dataset_parts
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plan_check import verify_stored_plan
 from meshwright.store.plan_parts import EDGES_FILE
-from meshwright.store.plans import read_plan, write_plan
+from meshwright.store.plan_writer import write_plan
+from meshwright.store.plans import read_plan
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 

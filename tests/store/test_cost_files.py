@@ -20,7 +20,8 @@ from calls import seeds
 from meshwright import Interest, LinkCosts, load_costs
 from meshwright.errors import FormatError, InputError
 from meshwright.store.plan_check import verify_stored_plan
-from meshwright.store.plans import read_plan, write_plan
+from meshwright.store.plan_writer import write_plan
+from meshwright.store.plans import read_plan
 from naive_weighted import some_costs
 from strategies import interests, wild_interests
 

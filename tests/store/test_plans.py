@@ -22,7 +22,8 @@ from meshwright import Interest, Plan
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plan_check import verify_stored_plan
-from meshwright.store.plans import read_plan, write_plan
+from meshwright.store.plan_writer import write_plan
+from meshwright.store.plans import read_plan
 from strategies import interests, wild_interests
 
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y", "z"}, "d": {"z"}})

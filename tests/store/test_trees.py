@@ -21,7 +21,8 @@ from meshwright.plan_tables import ROLES, TREES, LinkTable, TreeTables
 from meshwright.routes import Trees, figures
 from meshwright.store import trees
 from meshwright.store.plan_parts import edge_table
-from meshwright.store.plans import StoredPlan, read_plan, write_plan
+from meshwright.store.plan_writer import write_plan
+from meshwright.store.plans import StoredPlan, read_plan
 from meshwright.store.trees import (
     StoredTrees,
     read_trees,

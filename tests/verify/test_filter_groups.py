@@ -15,7 +15,7 @@ from meshwright.filters.filter_plan import FilterChoice, catch_alls, plan_filter
 from meshwright.filters.mqtt import covers, has_wildcard, matches
 from meshwright.interest import Interest
 from meshwright.store.plan_check import verify_stored_plan
-from meshwright.store.plans import write_plan
+from meshwright.store.plan_writer import write_plan
 from meshwright.verify.filter_groups import _covered, derive_groups
 from naive_filters import ROOTED, filters
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.actions.plan import DesignChoice, write_over
-from meshwright.actions.report import check_page, write_page
+from meshwright.actions.report import REPORT, check_page
 from meshwright.actions.sources import PlannedSource, Source, group_topics, load_source
 from meshwright.errors import InputError
 from meshwright.files.atomic import check_target
@@ -117,9 +117,9 @@ def advise_on(
     `wishes` are the fields of `Wishes`; of `choice` only the seed and the threads matter.
     """
     from meshwright.designs import advice
+    from meshwright.files.urls import inside
     from meshwright.report import trade_off
     from meshwright.report.sheet import check_chart
-    from meshwright.store.plans import check_replaced
 
     wanted = advice.Wishes(**wishes)
     if out is not None:
@@ -138,9 +138,6 @@ def advise_on(
     if chart is not None:
         trade_off(chart, others=[own.plan for own in made.tried], chosen=plan, title=loaded.title)
     if out is not None and plan is not None:
-        if not force:
-            check_replaced(out, loaded.dataset, plan.algorithm, plan)
-        notes += write_over(plan, out, page=True)
-        written = write_page(out, loaded.source, progress=progress)
-        page, notes = written.path, [*notes, *written.notes]
+        notes += write_over(plan, loaded, out, page=True, force=force, progress=progress)
+        page = inside(out, REPORT)
     return Advised(made, loaded, out if plan is not None else None, chart, page, tuple(notes))

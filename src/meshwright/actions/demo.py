@@ -90,7 +90,7 @@ def demonstrate(
     from meshwright.report.sheet import check_chart
     from meshwright.routes import figures
     from meshwright.store import plan_check
-    from meshwright.store.plans import write_plan
+    from meshwright.store.plan_writer import write_plan
 
     require_local(out).mkdir(parents=True, exist_ok=True)
     picture, dataset, folder = out / "designs.png", str(out / "dataset"), out / "plan"
@@ -162,7 +162,7 @@ def run_brokers(interest: Interest, out: Path, progress: Progress | None) -> tup
     from meshwright.actions.plan import design
     from meshwright.interest import Interest
     from meshwright.routes import route
-    from meshwright.store.plans import write_plan
+    from meshwright.store.plan_writer import write_plan
     from meshwright.store.trees import write_trees
 
     table = interest.to_arrow()

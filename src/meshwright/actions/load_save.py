@@ -122,7 +122,7 @@ def save(thing: Interest | Plan | Trees, path: str | Path) -> Path:
 
         return write_dataset(thing, path)
     if isinstance(thing, Plan):
-        from meshwright.store.plans import write_plan
+        from meshwright.store.plan_writer import write_plan
 
         return write_plan(thing, path)
     if isinstance(thing, Trees):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meshwright.actions.report import REPORT, write_page
 from meshwright.actions.sources import (
     PlannedSource,
     Source,
@@ -108,6 +109,12 @@ class DesignChoice:
     def is_front(self) -> bool:
         """Whether a plan for each maximum degree is wanted, not one plan."""
         return self.algorithm == "best" and self.parameters.get("objective") == FRONT
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether the plan depends on how fast the machine is."""
+        limits = {"seconds", "steps"} <= {*find(self.algorithm).parameters}
+        return limits and self.parameters.get("steps") is None and self.parameters.get("seconds") != 0
 
     def check(self, costs: object = None) -> None:
         """Refuse an unknown design, and parameters that do not fit it."""
@@ -223,7 +230,7 @@ def plan(
     With parts it is made on Spark; otherwise on this machine. A plan of another dataset, design or
     parameters is replaced only by `force`.
     """
-    from meshwright.store.plans import check_replaced
+    from meshwright.store.plan_writer import check_replaced
 
     parts = parts or Parts()
     choice.check(costs)
@@ -231,7 +238,7 @@ def plan(
     parts.check(choice, costs)
     loaded = load_source(source, allow_empty=allow_empty, remedy=NOTHING_TO_PLAN, progress=progress)
     if not force:
-        check_replaced(out, loaded.dataset, choice.algorithm)
+        check_replaced(out, loaded.dataset, choice.algorithm, by_clock=choice.by_clock)
     link_costs = load_link_costs(costs, loaded.interest, progress=progress)
     in_parts, proving = None, None
     if parts.parts is not None:
@@ -240,9 +247,7 @@ def plan(
     else:
         made, proving = _make(loaded, choice, link_costs, progress)
     made = loaded.planned(made)
-    if not force:
-        check_replaced(out, loaded.dataset, choice.algorithm, made)
-    notes = (*loaded.notes, *write_over(made, out))
+    notes = (*loaded.notes, *write_over(made, loaded, out, force=force, progress=progress))
     return Planned(made, loaded, out, proving, in_parts, parts.unused, notes)
 
 
@@ -292,24 +297,39 @@ FURTHER_PARTS = {
 """Parts of a plan that not every plan has, by file: what they are, and how to get them."""
 
 
-def write_over(made: Plan, out: str, *, page: bool = False) -> tuple[str, ...]:
-    """Write a plan, and return notes about parts of the plan that was there and that this one lacks.
+def write_over(
+    made: Plan,
+    source: PlannedSource,
+    out: str,
+    *,
+    page: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> tuple[str, ...]:
+    """Write a plan, with its page if that is wanted, both or none; return notes about parts that are gone.
 
-    `page` says that a page follows.
+    An equal plan that is already there stays as it is; a different one is replaced only by `force`.
     """
     from meshwright.files.urls import names_in
-    from meshwright.store.plans import write_plan
+    from meshwright.store.plan_writer import check_replaced, write_plan
 
+    if not force:
+        check_replaced(out, source.dataset, made.algorithm, made)
     before = names_in(out)
-    write_plan(made, out)
-    return note_lost(out, before, names_in(out), page=page)
+
+    def draw(folder: Path) -> None:
+        write_page(folder, source.source, name=out, progress=progress)
+
+    write_plan(made, out, finish=draw if page else None)
+    after = names_in(out)
+    if page and REPORT not in after:  # an equal plan was there, without a page
+        write_page(out, source.source, progress=progress)
+    return note_lost(out, before, after)
 
 
-def note_lost(
-    out: str, before: Iterable[str], after: Iterable[str], *, page: bool = False
-) -> tuple[str, ...]:
+def note_lost(out: str, before: Iterable[str], after: Iterable[str]) -> tuple[str, ...]:
     """Return a note about further parts of a plan that were there before and are gone after writing it."""
-    lost = {*before}.difference(after, ["report.html"] if page else [])
+    lost = {*before}.difference(after)
     gone = [part for file, part in FURTHER_PARTS.items() if file in lost]
     if not gone:
         return ()

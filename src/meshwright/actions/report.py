@@ -132,11 +132,12 @@ def write_page(
     interest: Interest,
     file: str | Path | None = None,
     *,
+    name: str = "",
     today: Any = None,
     costs: LinkCosts | None = None,
     progress: Progress | None = None,
 ) -> Page:
-    """Verify a stored plan and write its page, into its folder by default."""
+    """Verify a stored plan and write its page, into its folder by default; `name` is its later place."""
     from meshwright.files.urls import inside
     from meshwright.report.plan_facts import facts_of_stored_plan
     from meshwright.report.plan_page import write_plan_page
@@ -147,7 +148,12 @@ def write_page(
     if bridges is not None and bridges.unknown:
         notes = (f"left out {bridges.unknown:,} of the bridges of {today}: a broker is not in the dataset",)
     facts = facts_of_stored_plan(
-        plan, interest, today=bridges, costs=costs, progress=titled(progress, "Verification")
+        plan,
+        interest,
+        name=name,
+        today=bridges,
+        costs=costs,
+        progress=titled(progress, "Verification"),
     )
     announce_phase(progress, "drawing the page")
     target = str(file or inside(plan, REPORT))

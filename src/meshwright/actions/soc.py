@@ -231,5 +231,5 @@ def soc_of_any(
     if found.witness is not None:
         found = replace(found, witness=loaded.planned(found.witness))
         if out is not None and found.witness is not None:
-            notes, written = (*notes, *write_over(found.witness, out)), out
+            notes, written = (*notes, *write_over(found.witness, loaded, out, force=True)), out
     return ExistenceAnswer(asked, loaded, found, written, notes)

@@ -264,7 +264,7 @@ def write_front(plans: Sequence[Plan], path: str | Path, *, title: str | None = 
     OutputError
         If the path cannot be written.
     """
-    from meshwright.store.plans import write_plan
+    from meshwright.store.plan_writer import write_plan
 
     if not plans:
         raise InputError("no plans for a front: give at least one")

@@ -96,6 +96,7 @@ def facts_of_stored_plan(
     path: str | Path,
     interest: Interest,
     *,
+    name: str = "",
     today: Bridges | None = None,
     costs: LinkCosts | None = None,
     progress: Progress | None = None,
@@ -112,7 +113,7 @@ def facts_of_stored_plan(
     routed = stored.routes is not None
     trees = trees_on(StoredTrees(stored, read_tree_tables(stored)), overlay) if routed else route(overlay)
     return PlanFacts(
-        name=hide_secrets(str(path)),
+        name=hide_secrets(name or str(path)),
         overlay=overlay,
         algorithm=stored.metadata["algorithm"],
         parameters=stored.metadata["parameters"],

@@ -14,11 +14,8 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, to_numpy
 from meshwright.plan_tables import DEGREE_PRICES, EDGES, PRICES
-from meshwright.store.tables import write_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from meshwright.arrays import Ids
     from meshwright.bounds import DegreeProof, Prices
     from meshwright.overlay import Overlay
@@ -43,11 +40,6 @@ def edge_table(overlay: Overlay) -> pa.Table:
         from_numpy(overlay.contribution),
     ]
     return pa.table(columns, schema=EDGES)
-
-
-def write_prices(prices: Prices, folder: Path) -> None:
-    """Write a price for each subscription, in units of 1/2³⁰."""
-    write_table(price_table(prices), folder / PRICES_FILE)
 
 
 def price_table(prices: Prices) -> pa.Table:

@@ -13,17 +13,14 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 from meshwright.arrow import as_text, to_numpy
-from meshwright.errors import InputError, OutputError, first_five
-from meshwright.files.atomic import new_folder
+from meshwright.errors import InputError, first_five
 from meshwright.files.header import (
     PLAN,
     check_digests,
     check_header,
     damaged,
     local_description,
-    read_description,
     read_header,
-    write_header,
 )
 from meshwright.files.remote import fetch_folder
 from meshwright.files.schema import Count, Figure
@@ -32,20 +29,15 @@ from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_fi
 from meshwright.overlay import Overlay
 from meshwright.plan_tables import EDGES, GROUPS, HOLDERS, GroupTables, LinkTable, TableError
 from meshwright.store.plan_parts import (
-    DEGREE_PRICES_FILE,
     EDGES_FILE,
     GROUPS_FILE,
     HOLDERS_FILE,
-    degree_price_table,
-    edge_table,
-    write_prices,
 )
-from meshwright.store.tables import read_table, write_table
+from meshwright.store.tables import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from meshwright.designs.plan import Plan
     from meshwright.interest import Interest
 
 Tables = TypeVar("Tables")
@@ -310,78 +302,6 @@ class StoredPlan:
             return Overlay(interest, np.minimum(a, b), np.maximum(a, b), contributions)
         except InputError as error:
             raise damaged(self.place, str(error)) from error
-
-
-def write_plan(plan: Plan, path: str | Path) -> Path:
-    """Write a plan as a folder, whole or not at all; it replaces a plan that is already there.
-
-    >>> import tempfile
-    >>> import meshwright as mw
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_plan(mw.design({"a": {"x"}, "b": {"x"}}, "gm"), f"{folder}/plan").name
-    'plan'
-
-    Raises
-    ------
-    InputError
-        If the plan was made with link costs, and has none: its total cost is not known.
-    """
-    if plan.costs is None and "costs" in plan.parameters:
-        raise InputError(
-            "the plan was made with link costs, but was loaded without them: load it with costs=… to save it"
-        )
-    with new_folder(path, PLAN) as folder:
-        write_table(edge_table(plan.overlay), folder / EDGES_FILE)
-        if plan.prices is not None:
-            write_prices(plan.prices, folder)
-        if plan.degree_proof is not None:
-            write_table(degree_price_table(plan.degree_proof), folder / DEGREE_PRICES_FILE)
-        content = {
-            "algorithm": plan.algorithm,
-            "parameters": plan.stated_parameters,
-            "seed": plan.seed,
-            "dataset": plan.overlay.interest.fingerprint,
-            "figures": plan.figures,
-        }
-        if plan.filters is not None:
-            content |= _write_filters(plan.filters, folder)
-        write_header(folder, PLAN, content)
-    return Path(path)
-
-
-def check_replaced(path: str | Path, dataset: str, algorithm: str, plan: Plan | None = None) -> None:
-    """Refuse to replace a plan of another dataset or algorithm or, once the new one is made, parameters.
-
-    Raises
-    ------
-    OutputError
-        If the plan that is there differs.
-    """
-    there = read_description(path, PLAN)
-    if not there:
-        return
-    made: dict[str, Any] = {"dataset": dataset, "algorithm": algorithm}
-    if plan is not None:
-        choice = None if plan.filters is None else {"kind": "mqtt", **plan.filters.choice.to_dict()}
-        made |= {"parameters": plan.stated_parameters, "seed": plan.seed, "topics": choice}
-    other = [name for name, value in made.items() if there.get(name) != value]
-    if other:
-        raise OutputError(
-            f"{path} holds a plan that differs in {' and '.join(other)}: choose another path, or "
-            "replace it with --force"
-        )
-
-
-def _write_filters(filters: PlannedFilters, folder: Path) -> dict[str, Any]:
-    """Write the groups of a plan's filters and who holds which; return what `plan.json` states of them."""
-    write_table(filters.table().cast(GROUPS), folder / GROUPS_FILE)
-    write_table(holder_table(filters), folder / HOLDERS_FILE)
-    return {
-        "dataset": filters.source.fingerprint,
-        "planned": filters.groups.fingerprint,
-        "held": filters.held.fingerprint,
-        "topics": {"kind": "mqtt", **filters.choice.to_dict()},
-    }
 
 
 def holder_table(filters: PlannedFilters) -> pa.Table:

@@ -16,7 +16,7 @@ from meshwright.errors import FormatError, InputError
 from meshwright.files.atomic import new_file, new_folder
 from meshwright.files.header import CHURN, MIGRATION, write_header
 from meshwright.store.datasets import write_dataset
-from meshwright.store.plans import write_plan
+from meshwright.store.plan_writer import write_plan
 from meshwright.store.row_files import parse_object
 from meshwright.store.tables import write_table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,15 @@ def write_table(table: pa.Table, file: Path) -> None:
 
     file.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table, file, compression="zstd", row_group_size=ROWS_AT_ONCE)
+
+
+def table_digest(table: pa.Table) -> str:
+    """Return the digest of the file that `write_table` makes of a table."""
+    import pyarrow.parquet as pq
+
+    held = pa.BufferOutputStream()
+    pq.write_table(table, held, compression="zstd", row_group_size=ROWS_AT_ONCE)
+    return hashlib.sha256(held.getvalue()).hexdigest()
 
 
 def read_table(file: Path, schema: pa.Schema) -> pa.Table:

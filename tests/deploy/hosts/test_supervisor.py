@@ -29,7 +29,7 @@ from meshwright.deploy.settings import BrokerSettings
 from meshwright.designs.design import design
 from meshwright.errors import InputError
 from meshwright.routes import route
-from meshwright.store.plans import write_plan
+from meshwright.store.plan_writer import write_plan
 from meshwright.store.trees import write_trees
 from routed_plans import write_routed_plan
 
