@@ -22,7 +22,6 @@ def folder_as_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> fs.FileSys
         "files.urls",
         "files.header",
         "files.remote",
-        "files.places",
         "store.dataset_parts",
         "pipeline.readers.sources",
     )

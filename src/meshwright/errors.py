@@ -3,31 +3,9 @@
 Every error is a `MeshwrightError` and also the builtin that fits, so callers may catch either.
 """
 
-import re
 from collections.abc import Iterable
 
-_CREDENTIALS = re.compile(
-    r"\b([a-z][a-z0-9+.-]{0,20}:/{1,3})[^\s/@:'\"]{0,200}:(?!\d+/)(?:[^\s/'\"]{1,300}|[^\s@'\"]{1,300})@"
-    r"|\b(s3a?:/*)[^\s/@'\"]{1,300}@",
-    re.IGNORECASE,
-)
-"""A user and a password in a URL; digits and a slash after the colon are a port. Limited, to stay linear."""
-_SECRET_OPTIONS = re.compile(
-    r"([?&;](?:sig|sas|[\w.-]{0,40}(?:key|secret|token|passw(?:or)?d|pwd|credential|signature)[\w.-]{0,40})=)"
-    r"[^\s&;'\"<>]*[^\s&;'\"<>:,.)]",
-    re.IGNORECASE,
-)
-
-
-def hide_secrets(text: str) -> str:
-    """Return a text whose URLs have no passwords, keys and signatures: for whatever is shown or stored.
-
-    >>> hide_secrets("s3://KEY:SECRET@bucket/a?region=x&access_key=K"), hide_secrets("hdfs://host:8020/a@b")
-    ('s3://…@bucket/a?region=x&access_key=…', 'hdfs://host:8020/a@b')
-    """
-    if ":" not in text:
-        return text
-    return _SECRET_OPTIONS.sub(r"\1…", _CREDENTIALS.sub(r"\1\2…@", text))
+from meshwright.formatting import hide_secrets
 
 
 class MeshwrightError(Exception):

@@ -13,8 +13,6 @@ import math
 import re
 import unicodedata
 
-from meshwright.errors import hide_secrets
-
 
 def duration(seconds: float) -> str:
     """Format a time in the unit that suits it.
@@ -82,10 +80,32 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+_CREDENTIALS = re.compile(
+    r"\b([a-z][a-z0-9+.-]{0,20}:/{1,3})[^\s/@:'\"]{0,200}:(?!\d+/)(?:[^\s/'\"]{1,300}|[^\s@'\"]{1,300})@"
+    r"|\b(s3a?:/*)[^\s/@'\"]{1,300}@",
+    re.IGNORECASE,
+)
+"""A user and a password in a URL; digits and a slash after the colon are a port. Limited, to stay linear."""
+_SECRET_OPTIONS = re.compile(
+    r"([?&;](?:sig|sas|[\w.-]{0,40}(?:key|secret|token|passw(?:or)?d|pwd|credential|signature)[\w.-]{0,40})=)"
+    r"[^\s&;'\"<>]*[^\s&;'\"<>:,.)]",
+    re.IGNORECASE,
+)
 UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 """Categories of characters that steer a terminal, reverse text, or are not seen at all."""
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 """Characters that mean something in Markdown or in one of its dialects."""
+
+
+def hide_secrets(text: str) -> str:
+    """Return a text whose URLs have no passwords, keys and signatures: for whatever is shown or stored.
+
+    >>> hide_secrets("s3://KEY:SECRET@bucket/a?region=x&access_key=K"), hide_secrets("hdfs://host:8020/a@b")
+    ('s3://…@bucket/a?region=x&access_key=…', 'hdfs://host:8020/a@b')
+    """
+    if ":" not in text:
+        return text
+    return _SECRET_OPTIONS.sub(r"\1…", _CREDENTIALS.sub(r"\1\2…@", text))
 
 
 def visible(text: str, keep: str = "") -> str:

@@ -12,13 +12,14 @@ import pytest
 
 import meshwright as mw
 from meshwright.cli.main import COMMANDS
-from meshwright.errors import InputError, OutputError, hide_secrets
+from meshwright.errors import InputError, OutputError
 from meshwright.formatting import (
     escape_html,
     escape_json,
     escape_markdown,
     escape_markdown_code,
     escape_terminal,
+    hide_secrets,
 )
 from meshwright.pipeline.follow.folder import Checkpoint, choose_files, write_checkpoint
 from meshwright.pipeline.readers.broker_names import log_files

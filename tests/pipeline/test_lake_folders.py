@@ -13,7 +13,7 @@ import pytest
 
 from meshwright import load_interest
 from meshwright.errors import InputError
-from meshwright.pipeline.readers.lake_folders import partition_columns
+from meshwright.pipeline.readers.rows import partition_columns
 from meshwright.pipeline.readers.sources import list_files
 from object_store import folder_as_store
 from terminal import meshwright

@@ -14,7 +14,7 @@ from meshwright.errors import ClusterError, InputError
 from meshwright.pipeline.dataflow import arrow_schema
 from meshwright.pipeline.follow.events import RESULT, STATE, apply_to_nodes
 from meshwright.pipeline.follow.folder import read_shares, write_json_lines
-from meshwright.pipeline.follow.row_frames import SCHEMA, _read, lines_before
+from meshwright.pipeline.follow.stream import ROW_COLUMNS, _read, lines_before
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.session.cluster import _relevant_line, check_workers
@@ -47,7 +47,7 @@ def test_rows_of_shares(tmp_path: Path) -> None:
     whole = Stretch(str(file), 0, file.stat().st_size, 0, True)
     reading = Reading("csv", time="time", operation="operation", sequence="sequence")
     found = [row for batch in _read([[], [whole]], reading, numbers(0, 1)) for row in batch.to_pylist()]
-    assert pa.RecordBatch.from_pylist(found).schema.names == arrow_schema(SCHEMA).names
+    assert pa.RecordBatch.from_pylist(found).schema.names == arrow_schema(ROW_COLUMNS).names
     good = [each for each in found if each["reason"] is None]
     known = ("node", "topic", "time", "sequence", "leaves", "source", "block", "line")
     assert [tuple(each[name] for name in known) for each in good[:2]] == [

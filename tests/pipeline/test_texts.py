@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.readers import edge_lists, text
+from meshwright.pipeline.readers import csv_files, text
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.parquet_files import batch_rows, find_columns, read_columns
 from meshwright.pipeline.readers.rows import Rows
@@ -127,7 +127,7 @@ def test_broken_lines_of_edge_lists_are_set_aside(tmp_path: Path) -> None:
     file.write_bytes(b"# comment\na b\n" + BROKEN + b" x\n\nc d\nalone\n")
     stretch = Stretch(str(file), 0, file.stat().st_size, 0, True)
     [window] = text.windows(stretch)
-    rows = edge_lists.parse_window(window, stretch)
+    rows = csv_files.parse_edges(window, stretch)
     assert [(node, topic) for _, node, topic in good(rows)] == [("a", "b"), ("c", "d")]
     found = dict(zip(rows.bad.places, rows.bad.reasons, strict=True))
     assert "UTF-8" in found[2]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from meshwright.errors import InputError, OutputError, hide_secrets
+from meshwright.errors import InputError, OutputError
+from meshwright.formatting import hide_secrets
 
 TEMPLATE = """\
 # A Meshwright project. In this folder and below it, plan, route, verify, report, export, diff and apply need

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.errors import EmptySourceError, InputError, hide_secrets
-from meshwright.formatting import counted
+from meshwright.errors import EmptySourceError, InputError
+from meshwright.formatting import counted, hide_secrets
 from meshwright.progress import Progress, announce_phase
 
 if TYPE_CHECKING:

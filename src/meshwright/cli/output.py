@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from meshwright.errors import hide_secrets
-from meshwright.formatting import counted, escape_json, escape_terminal, percentage, visible
+from meshwright.formatting import counted, escape_json, escape_terminal, hide_secrets, percentage, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -1,5 +1,7 @@
 """Folders and files at URLs of object stores: made on this machine first, then copied there, and back.
 
+Small files at a path or URL are read, written whole, listed and removed.
+
 An object store has no exchange of folders and no locks. The file that describes a folder is written last. It
 is deleted first if a file that it lists changes: a killed writer leaves the old folder, the new one, or one
 that does not open. Of two writers at once, the last one wins. Files of others are not touched.
@@ -18,12 +20,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, MeshwrightError, OutputError
+from meshwright.files.atomic import new_file
 from meshwright.files.header import Kind, check_digests, parse_json
-from meshwright.files.urls import file_system, local_copy, two_slashes, why_unreachable
+from meshwright.files.urls import (
+    file_system,
+    inside,
+    local_copy,
+    local_path,
+    names_in,
+    two_slashes,
+    why_unreachable,
+)
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
-
 
 TRIES = 3
 """How often a file is sent to a store before that is an error."""
@@ -249,3 +259,66 @@ def fetch_folder(place: str | Path, kind: Kind, content: Mapping[str, Any], owne
     with naming(url, folder / "copy"):
         check_digests(folder / "copy", kind, content)
     return folder / "copy"
+
+
+def read_text(place: str) -> str | None:
+    """Return the text of a file; None if it is not there."""
+    if not exists(place):
+        return None
+    local = local_path(place)
+    if local is not None:
+        return Path(local).read_text(encoding="utf-8")
+    with reaching(place):
+        system, path = file_system(place)
+        with system.open_input_file(path) as file:
+            text: str = file.read().decode()
+    return text
+
+
+def exists(place: str) -> bool:
+    """Return whether there is a file."""
+    from pyarrow import fs
+
+    local = local_path(place)
+    if local is not None:
+        return Path(local).exists()
+    with reaching(place):
+        system, path = file_system(place)
+        return bool(system.get_file_info(path).type == fs.FileType.File)
+
+
+def write_text(place: str, text: str) -> None:
+    """Write a file, whole or not at all, and make its folder."""
+    make_folder(place.rpartition("/")[0])
+    with new_file(place) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def make_folder(place: str) -> None:
+    """Make a folder; object stores need none."""
+    local = local_path(place)
+    if local is not None:
+        Path(local).mkdir(parents=True, exist_ok=True)
+
+
+def remove_folder(place: str) -> None:
+    """Remove a folder and everything in it; a missing one is fine."""
+    local = local_path(place)
+    if local is not None:
+        shutil.rmtree(local, ignore_errors=True)
+        return
+    for name in names_in(place):
+        remove_file(inside(place, name))
+
+
+def remove_file(place: str) -> None:
+    """Remove a file; a missing one is fine."""
+    if not exists(place):
+        return
+    local = local_path(place)
+    if local is not None:
+        Path(local).unlink(missing_ok=True)
+        return
+    with reaching(place):
+        system, path = file_system(place)
+        system.delete_file(path)

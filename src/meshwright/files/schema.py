@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args,
 import msgspec
 from msgspec import Meta
 
-from meshwright.errors import InputError, hide_secrets
+from meshwright.errors import InputError
+from meshwright.formatting import hide_secrets
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from meshwright.errors import InputError, hide_secrets
+from meshwright.errors import InputError
+from meshwright.formatting import hide_secrets
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem

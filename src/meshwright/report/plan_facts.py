@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright import measure
-from meshwright.errors import hide_secrets
+from meshwright.formatting import hide_secrets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

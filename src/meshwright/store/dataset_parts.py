@@ -17,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import from_numpy, table_schema
-from meshwright.errors import InputError, hide_secrets
+from meshwright.errors import InputError
 from meshwright.files.atomic import new_file, new_folder
 from meshwright.files.header import DATASET
 from meshwright.files.remote import reaching, replaced_folder
 from meshwright.files.urls import file_system, local_path
 from meshwright.fingerprint import PartDigest, name_buffers
+from meshwright.formatting import hide_secrets
 from meshwright.store.tables import ROWS_AT_ONCE
 
 if TYPE_CHECKING:

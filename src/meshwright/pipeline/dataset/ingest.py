@@ -21,9 +21,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from meshwright.errors import InputError, hide_secrets
+from meshwright.errors import InputError
 from meshwright.files.header import DATASET, write_header
-from meshwright.formatting import counted, percentage
+from meshwright.formatting import counted, hide_secrets, percentage
 from meshwright.names import MQTT
 from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
 from meshwright.pipeline.dataset.name_ranks import choose_cuts, number_names

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, to_numpy
-from meshwright.errors import InputError, hide_secrets
+from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, write_header
-from meshwright.formatting import counted
+from meshwright.formatting import counted, hide_secrets
 from meshwright.pipeline.dataset.blocks import read_blocks
 from meshwright.pipeline.dataset.ingest import MOST_BAD, Found, check_share
 from meshwright.pipeline.dataset.name_ranks import choose_cuts, number_names

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.errors import FormatError, InputError, OutputError, first_five, hide_secrets
+from meshwright.errors import FormatError, InputError, OutputError, first_five
 from meshwright.files.atomic import new_file
 from meshwright.files.exchange import flush, take_place
-from meshwright.files.places import (
+from meshwright.files.remote import (
     exists,
     make_folder,
     read_text,
@@ -21,6 +21,7 @@ from meshwright.files.places import (
     write_text,
 )
 from meshwright.files.urls import files_in, inside, local_path, names_in
+from meshwright.formatting import hide_secrets
 from meshwright.pipeline.dataflow import Batches, arrow_schema, each_number
 from meshwright.pipeline.follow.events import FIRST, STAMP, STATE
 from meshwright.pipeline.readers.sources import SourceFile, list_files

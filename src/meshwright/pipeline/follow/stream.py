@@ -17,16 +17,21 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from meshwright.errors import FormatError, InputError, OutputError, hide_secrets
+import numpy as np
+import pyarrow as pa
+
+from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.files.atomic import one_writer
-from meshwright.files.places import read_text, write_text
-from meshwright.files.remote import check_bucket
+from meshwright.files.remote import check_bucket, read_text, write_text
 from meshwright.files.urls import file_system, inside, local_path, names_in
+from meshwright.formatting import hide_secrets
+from meshwright.pipeline.dataflow import Batches, each_number, make_batch
 from meshwright.pipeline.dataset.subscriptions import require_dataset
 from meshwright.pipeline.follow.events import apply_batch, latest_states
 from meshwright.pipeline.follow.folder import (
@@ -45,14 +50,97 @@ from meshwright.pipeline.follow.folder import (
     write_record,
     write_state,
 )
-from meshwright.pipeline.follow.row_frames import quarantine_frame, read_rows
+from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.formats import ROW_FORMATS, Reading
+from meshwright.pipeline.readers.rows import NO_SEQUENCE, Rows
+from meshwright.pipeline.readers.shares import cut_shares, read_share
+from meshwright.pipeline.readers.sources import SourceFile, Stretch, share_bytes
 from meshwright.pipeline.session.jobs import spark_errors
+from meshwright.store.dataset_parts import QUARANTINE
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
+    from meshwright.pipeline.readers.formats import Reading
     from meshwright.pipeline.readers.sources import SourceFile
+
+ROW_COLUMNS = (
+    "source string, block long, place long, node string, topic string, time double, sequence long, "
+    "leaves boolean, line long, record string, reason string"
+)
+
+
+def read_rows(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
+    """Return the rows of files, good and bad, by the reader of their format.
+
+    Raises
+    ------
+    InputError
+        If a file has a compression that cannot be read, or lacks a column.
+    FormatError
+        If a file is not of the format.
+    """
+    cut = cut_shares(files, reading, share_bytes(spark))
+    return spark.range(0, len(cut), 1, max(len(cut), 1)).mapInArrow(partial(_read, cut, reading), ROW_COLUMNS)
+
+
+def _read(cut: Sequence[Sequence[Stretch]], reading: Reading, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Read the shares with the given numbers, on an executor."""
+    for number in each_number(batches):
+        for rows in read_share(cut[number], reading, {}):
+            if len(rows.node):
+                yield _good(rows)
+            if rows.bad.places:
+                yield _bad(rows)
+
+
+def _good(rows: Rows) -> pa.RecordBatch:
+    """Return the good rows as a batch; their places are numbers that keep their order."""
+    count = len(rows.node)
+    columns: dict[str, Any] = {
+        "source": pa.repeat(hide_secrets(rows.stretch.path), count),
+        "block": pa.repeat(rows.stretch.begin, count),
+        "place": pa.array(rows.places),
+        "node": rows.node.cast(pa.string()),
+        "topic": rows.topic.cast(pa.string()),
+    }
+    if rows.time is not None:
+        columns["time"] = pa.array(rows.time, mask=np.isnan(rows.time))
+    if rows.sequence is not None:
+        columns["sequence"] = pa.array(rows.sequence, mask=rows.sequence == NO_SEQUENCE)
+    if rows.leaves is not None:
+        columns["leaves"] = pa.array(rows.leaves == 1, mask=rows.leaves < 0)
+    return make_batch(ROW_COLUMNS, **columns)
+
+
+def _bad(rows: Rows) -> pa.RecordBatch:
+    """Return the bad records as a batch, with their lines in the file."""
+    count = len(rows.bad.places)
+    before = lines_before(rows.stretch)
+    return make_batch(
+        ROW_COLUMNS,
+        source=[hide_secrets(rows.stretch.path)] * count,
+        block=[rows.stretch.begin] * count,
+        place=rows.bad.places,
+        line=[before + place + 1 for place in rows.bad.places],
+        record=rows.bad.records,
+        reason=rows.bad.reasons,
+    )
+
+
+def lines_before(stretch: Stretch) -> int:
+    """Return the number of lines before a stretch, by reading them."""
+    if not stretch.begin or stretch.path.lower().endswith(".parquet"):
+        return 0
+    return sum(len(window) for window in text.windows(stretch._replace(begin=0, end=stretch.begin)))
+
+
+def quarantine_frame(rows: DataFrame) -> DataFrame:
+    """Return the records of bad rows in the order of files and lines."""
+    from pyspark.sql import functions as sf
+
+    bad = rows.where(sf.col("reason").isNotNull()).select(*QUARANTINE.names)
+    return bad.orderBy("source", "line", "reason")
 
 
 FORGET_SECONDS = 30 * 86400.0

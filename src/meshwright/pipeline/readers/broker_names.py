@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from meshwright.errors import hide_secrets
 from meshwright.files.urls import is_url, split_options
 from meshwright.filters.mqtt import unshared
+from meshwright.formatting import hide_secrets
 
 PRIVATE = re.compile(r"\$SYS(/|$)")
 ROTATED = re.compile(r"\.(?P<turn>\d+)$|(?<=\.log)-(?P<date>\d{4}-?\d\d-?\d\d(?:-?\d{2,6})?)$")

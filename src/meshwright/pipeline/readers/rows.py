@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from meshwright.arrow import from_numpy
+from meshwright.files.urls import is_url, split_options
 from meshwright.pipeline.readers.fields import (
     BAD_SEQUENCE,
     NO_OPERATION,
@@ -27,12 +29,13 @@ from meshwright.pipeline.readers.fields import (
     read_sequences,
 )
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.readers.lake_folders import partition_columns
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.times import CODES, parse_times
 
 LONGEST_RECORD = 1000
 """The quarantine keeps this many characters of a record."""
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""What a partition is named whose rows have no value."""
 OPTIONAL_ROLES = ("time", "operation", "sequence")
 
 
@@ -99,6 +102,23 @@ def column_roles(reading: Reading) -> list[tuple[str, str, bool]]:
         asked: str | None = getattr(reading, what)
         found.append((what, asked or default, asked is not None))
     return found
+
+
+def partition_columns(path: str) -> dict[str, str | None]:
+    """Return the columns that the folders of a path or URL state, as Hive and Spark name them.
+
+    >>> partition_columns("/lake/topic=rain%2Fnow/zone=__HIVE_DEFAULT_PARTITION__/part-0.parquet")
+    {'topic': 'rain/now', 'zone': None}
+    >>> partition_columns("s3://lake/topic=rain%252Fnow/part-0.parquet")
+    {'topic': 'rain/now'}
+    """
+    readable = unquote(split_options(path)[0]) if is_url(path) else path
+    stated = [part.partition("=") for part in readable.split("/")[:-1]]
+    return {
+        unquote(name): None if value == NO_VALUE else unquote(value)
+        for name, equals, value in stated
+        if name and equals
+    }
 
 
 def partition_roles(path: str, reading: Reading) -> dict[str, str | None]:

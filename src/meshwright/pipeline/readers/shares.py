@@ -14,8 +14,7 @@ from meshwright.filters.mqtt import why_invalid
 from meshwright.names import MQTT
 from meshwright.pipeline.readers.broker_names import log_files
 from meshwright.pipeline.readers.broker_pages import read_page_rows
-from meshwright.pipeline.readers.csv_files import read_csv, read_layout
-from meshwright.pipeline.readers.edge_lists import read_edges
+from meshwright.pipeline.readers.csv_files import read_csv, read_edges, read_layout
 from meshwright.pipeline.readers.fields import INVALID_FILTER
 from meshwright.pipeline.readers.formats import MQTT_FORMATS, ROW_FORMATS, Reading, check_packing
 from meshwright.pipeline.readers.json_lines import read_json_lines

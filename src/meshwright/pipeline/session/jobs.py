@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from meshwright import errors
-from meshwright.errors import ClusterError, FormatError, InputError, MeshwrightError, hide_secrets
+from meshwright.errors import ClusterError, FormatError, InputError, MeshwrightError
+from meshwright.formatting import hide_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

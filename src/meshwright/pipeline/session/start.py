@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from meshwright.errors import ClusterError, InputError, MissingDependencyError, hide_secrets
+from meshwright.errors import ClusterError, InputError, MissingDependencyError
+from meshwright.formatting import hide_secrets
 from meshwright.pipeline.session.cluster import (
     ADDRESS,
     REACH_SECONDS,
