@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,6 +127,49 @@ def test_a_broker_that_does_not_stop_is_killed(brokers: Brokers, monkeypatch: py
         process = brokers.running["a"]
         brokers.stop_all()
         assert process.returncode == -signal.SIGKILL
+
+
+def test_a_suspended_broker_is_seen_and_goes_on(brokers: Brokers) -> None:
+    """A broker that SIGSTOP suspends is named at every look, and resumes as it was."""
+    configure(brokers, "a", IDLE)
+    with brokers:
+        brokers.start("a")
+        wait_for_log(brokers, "a", "ready")
+        assert brokers.suspended() == []
+        os.kill(brokers.running["a"].pid, signal.SIGSTOP)
+        wait_until(lambda: brokers.suspended() == ["a"])
+        assert (brokers.suspended(), brokers.ended()) == (["a"], {})
+        with pytest.raises(InputError, match="broker 'a' is suspended, as by SIGSTOP"):
+            brokers.check()
+        brokers.resume("a")
+        wait_until(lambda: brokers.suspended() == [])
+        brokers.check()
+        brokers.running["a"].kill()
+        wait_until(lambda: bool(brokers.ended()))
+        assert brokers.suspended() == []
+
+
+def test_a_suspended_broker_stops_by_itself(brokers: Brokers) -> None:
+    """A broker that is suspended when it is stopped goes on to end, and is not killed."""
+    goodbye = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('goodbye', flush=True)))\n"
+    configure(brokers, "a", goodbye + IDLE)
+    with brokers:
+        brokers.start("a")
+        wait_for_log(brokers, "a", "ready")
+        os.kill(brokers.running["a"].pid, signal.SIGSTOP)
+        wait_until(lambda: brokers.suspended() == ["a"])
+        began = time.monotonic()
+        assert brokers.stop("a").returncode == 0
+        assert time.monotonic() - began < processes.PATIENCE / 2
+        wait_for_log(brokers, "a", "ready", "goodbye")
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_reload_sends_a_signal(brokers: Brokers) -> None:

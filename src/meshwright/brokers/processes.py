@@ -198,21 +198,31 @@ class Brokers:
                 found[broker] = killed or next((line for line in reversed(lines) if "Error" in line), last)
         return found
 
+    def suspended(self) -> list[str]:
+        """Return the brokers that a signal such as SIGSTOP has suspended: they run, and answer nobody."""
+        return [broker for broker, process in self.running.items() if _is_suspended(process.pid)]
+
+    def resume(self, broker: str) -> None:
+        """Let a suspended broker go on; it has lost nothing."""
+        self.running[broker].send_signal(signal.SIGCONT)
+
     def reload(self, broker: str) -> None:
         """Make a broker read its folder again: users, access lists and, from 2.1 on, bridges."""
         _give_to_broker_user(self.folder_of(broker), self.kind.user)
         self.running[broker].send_signal(signal.SIGHUP)
 
     def check(self) -> None:
-        """Check that all brokers still run.
+        """Check that all brokers still run, and that none is suspended.
 
         Raises
         ------
         InputError
-            If a broker has stopped; with the last error in its log.
+            If a broker has ended, with the last error in its log, or is suspended.
         """
         for broker, error in self.ended().items():
             raise InputError(f"broker {broker!r} ended by itself: {error}")
+        for broker in self.suspended():
+            raise InputError(f"broker {broker!r} is suspended, as by SIGSTOP: let it go on with SIGCONT")
 
     def wait_for_port(self, broker: str, port: int) -> None:
         """Wait until a broker that was started listens on a port of loopback.
@@ -247,12 +257,24 @@ class Brokers:
 
 
 def _wait_or_kill(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait until a process has ended, and kill it if that takes too long."""
+    """Wait until a process has ended, and kill it if that takes too long; a suspended one goes on to end."""
+    process.send_signal(signal.SIGCONT)
     try:
         process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def _is_suspended(pid: int) -> bool:
+    """Return whether a signal has suspended a child; systems that cannot tell say no."""
+    if not hasattr(os, "waitid"):
+        return False
+    try:
+        # WNOWAIT leaves the state for the next look, and the end of the child for its owner.
+        return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return False
 
 
 def _give_to_broker_user(folder: Path, broker_user: str) -> None:

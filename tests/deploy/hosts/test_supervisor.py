@@ -148,6 +148,10 @@ class FakeFederation:
         self.looks += 1
         return dict(self.dead)
 
+    def suspended(self) -> list[str]:
+        """Return no broker."""
+        return []
+
     def start(self, broker: str) -> None:
         """Note a start; the broker stays dead."""
         self.starts.append(time.monotonic())

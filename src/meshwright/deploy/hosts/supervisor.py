@@ -40,6 +40,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 """Seconds before a broker that ended is started again: the first time, and after many times."""
 CALM = 60.0
 """Seconds after which a broker that was started again counts as healthy."""
+ENDED = "ended", "starting it again", "started again"
+SUSPENDED = "is suspended", "resuming it", "resumed"
+"""What is wrong with a broker, what will be done, and what was done."""
 NUMBER = re.compile("[0-9A-Za-z]{1,64}")
 """What the number of a request looks like; it becomes part of a file name."""
 
@@ -111,7 +114,8 @@ def supervise(
 ) -> None:
     """Keep a federation running and apply requests until `until` returns true; `report` takes outcomes.
 
-    A broker that ends is started again, after a pause that doubles each time. A request that cannot be read
+    A broker that ends is started again, and one that a signal suspends is resumed, after a pause that doubles
+    each time. A request that cannot be read
     or applied is answered, and changes nothing.
     """
     say = report or (lambda _: None)
@@ -126,37 +130,39 @@ def supervise(
 
 
 class Restarts:
-    """Starts brokers again that ended by themselves, with growing pauses, and counts."""
+    """Starts brokers again that ended, and resumes suspended ones, with growing pauses, and counts."""
 
     def __init__(self, brokers: Brokers, report: Callable[[str], None]) -> None:
         self.counts: Counter[str] = Counter()
-        """How often each broker was started again."""
+        """How often each broker was started again or resumed."""
         self._brokers, self._report = brokers, report
         self._due: dict[str, float] = {}
         self._pauses: dict[str, float] = {}
         self._started: dict[str, float] = {}
 
     def look(self) -> None:
-        """Start the brokers whose pause is over, and begin a pause for those that just ended."""
-        now = time.monotonic()
-        for broker, reason in self._brokers.ended().items():
+        """Heal the brokers whose pause is over, and begin one for those that ended or stand still."""
+        now, ended = time.monotonic(), self._brokers.ended()
+        suspended = dict.fromkeys(self._brokers.suspended(), "a signal such as SIGSTOP")
+        for broker, reason in {**suspended, **ended}.items():
+            what, act, done = ENDED if broker in ended else SUSPENDED
             if broker not in self._due:
                 started = self._started.get(broker)
                 calm = started is None or now - started > CALM
                 pause = FIRST_PAUSE if calm else min(2 * self._pauses[broker], LONGEST_PAUSE)
                 self._pauses[broker], self._due[broker] = pause, now + pause
-                self._report(f"broker {broker!r} ended: {reason}; starting it again in {pause:g} s")
+                self._report(f"broker {broker!r} {what}: {reason}; {act} in {pause:g} s")
             elif now >= self._due[broker]:
                 del self._due[broker]
                 self._started[broker] = now
                 self.counts[broker] += 1
                 try:
-                    self._brokers.start(broker)
-                    self._report(f"broker {broker!r} was started again, {self.counts[broker]} times so far")
+                    (self._brokers.start if broker in ended else self._brokers.resume)(broker)
+                    self._report(f"broker {broker!r} was {done}, {self.counts[broker]} times so far")
                 except (MeshwrightError, OSError) as error:
                     self._report(f"broker {broker!r} cannot be started: {error}")
-        # A broker that a change removed is forgotten.
-        self._due = {broker: due for broker, due in self._due.items() if broker in self._brokers.running}
+        # Brokers that a change removed, or that somebody resumed, are forgotten.
+        self._due = {broker: due for broker, due in self._due.items() if broker in {**suspended, **ended}}
 
 
 def _answer_request(
