@@ -15,7 +15,9 @@ Blocks and vectors may begin at any place. With the compiler off, plain numpy do
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -139,196 +141,152 @@ else:
     ):
         _operate(_operation, _name)
 
-    def _place(context: Any, builder: Any, vector: Any, array_type: Any, array: Any, i: Any) -> Any:
-        """Return a pointer to the vector that begins at item i; items are counted through all rows."""
-        data = context.make_array(array_type)(context, builder, array).data
-        return builder.bitcast(builder.gep(data, [i]), vector.as_pointer())
+    ANY_ARRAY = None
+    """Stands for the type of an array, among the types of an operation's arguments."""
 
-    @intrinsic
-    def load(typingctx: Any, array: Any, j: Any) -> Any:
+    class Code(NamedTuple):
+        """Where the code of an operation goes."""
+
+        context: Any
+        builder: Any
+        kinds: Any
+        """The types of the operation's arguments."""
+
+        def place(self, vector: Any, array: Any, i: Any, position: int = 0) -> Any:
+            """Return a pointer to the vector that begins at item i of the array at a position of arguments.
+
+            Items are counted through all rows.
+            """
+            data = self.context.make_array(self.kinds[position])(self.context, self.builder, array).data
+            return self.builder.bitcast(self.builder.gep(data, [i]), vector.as_pointer())
+
+        def numbers(self, array: Any, i: Any, position: int = 0) -> Any:
+            """Load the sixteen numbers from place i on; they need not be aligned to a whole vector."""
+            return self.builder.load(self.place(NUMBERS, array, i, position), align=4)
+
+        def repeated(self, value: Any, vector: Any) -> Any:
+            """Return a vector with the same value in each place."""
+            some = self.builder.insert_element(ir.Constant(vector, ir.Undefined), value, NUMBER(0))
+            return self.builder.shuffle_vector(
+                some, some, ir.Constant(ir.VectorType(NUMBER, vector.count), None)
+            )
+
+        def call(self, name: str, result: Any, vector: Any) -> Any:
+            """Call LLVM's function of this name for a vector."""
+            name = f"llvm.{name}.v{vector.type.count}{vector.type.element.intrinsic_name}"
+            known = self.builder.module.globals.get(name)
+            kind = ir.FunctionType(result, [vector.type])
+            return self.builder.call(known or ir.Function(self.builder.module, kind, name), [vector])
+
+    def _operation(result: Any, *kinds: Any) -> Callable[[Callable[..., Any]], Any]:
+        """Make an intrinsic of a function that takes a `Code` and the values of arguments of these types."""
+
+        def decorate(build: Callable[..., Any]) -> Any:
+            @wraps(build)
+            def typed(typingctx: Any, *given: Any) -> Any:
+                def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                    made = build(Code(context, builder, signature.args), *arguments)
+                    return context.get_dummy_value() if made is None else made
+
+                own = [one if kind is ANY_ARRAY else kind for one, kind in zip(given, kinds, strict=True)]
+                return result(*own), generate
+
+            return intrinsic(typed)
+
+        return decorate
+
+    @_operation(block_type, ANY_ARRAY, types.uint64)
+    def load(code: Code, array: Any, j: Any) -> Any:
         """Return the block that begins at word j of an array; rows count as one long sequence of words."""
+        return code.builder.load(code.place(WORDS, array, j), align=8)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(_place(context, builder, WORDS, signature.args[0], *arguments), align=8)
-
-        return block_type(array, types.uint64), generate
-
-    @intrinsic
-    def store(typingctx: Any, array: Any, j: Any, block: Any) -> Any:
+    @_operation(types.none, ANY_ARRAY, types.uint64, block_type)
+    def store(code: Code, array: Any, j: Any, block: Any) -> None:
         """Write a block to an array, from word j on."""
+        code.builder.store(block, code.place(WORDS, array, j), align=8)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array, j, block = arguments
-            builder.store(block, _place(context, builder, WORDS, signature.args[0], array, j), align=8)
-            return context.get_dummy_value()
-
-        return types.none(array, types.uint64, block_type), generate
-
-    @intrinsic
-    def nothing(typingctx: Any) -> Any:
+    @_operation(block_type)
+    def nothing(code: Code) -> Any:
         """Return an empty block: all bits 0."""
+        return ir.Constant(WORDS, [0] * int(EIGHT))
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return ir.Constant(WORDS, [0] * int(EIGHT))
-
-        return block_type(), generate
-
-    def _call(builder: Any, name: str, result: Any, vector: Any) -> Any:
-        name = f"llvm.{name}.v{vector.type.count}{vector.type.element.intrinsic_name}"
-        known = builder.module.globals.get(name)
-        function = known or ir.Function(builder.module, ir.FunctionType(result, [vector.type]), name)
-        return builder.call(function, [vector])
-
-    @intrinsic
-    def ones(typingctx: Any, block: Any) -> Any:
+    @_operation(block_type, block_type)
+    def ones(code: Code, block: Any) -> Any:
         """Count the set bits of each word of a block."""
+        return code.call("ctpop", WORDS, block)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return _call(builder, "ctpop", WORDS, arguments[0])
-
-        return block_type(block_type), generate
-
-    @intrinsic
-    def total(typingctx: Any, block: Any) -> Any:
+    @_operation(types.int64, block_type)
+    def total(code: Code, block: Any) -> Any:
         """Return the sum of a block's words."""
+        return code.call("vector.reduce.add", WORD, block)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return _call(builder, "vector.reduce.add", WORD, arguments[0])
-
-        return types.int64(block_type), generate
-
-    @intrinsic
-    def any_of(typingctx: Any, block: Any) -> Any:
+    @_operation(types.uint64, block_type)
+    def any_of(code: Code, block: Any) -> Any:
         """Return the bitwise OR of a block's words."""
+        return code.call("vector.reduce.or", WORD, block)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return _call(builder, "vector.reduce.or", WORD, arguments[0])
-
-        return types.uint64(block_type), generate
-
-    def _numbers(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
-        """Load the sixteen numbers from place i on; they need not be aligned to a whole vector."""
-        return builder.load(_place(context, builder, NUMBERS, array_type, array, i), align=4)
-
-    def _repeated(builder: Any, value: Any, vector: Any) -> Any:
-        """Return a vector with the same value in each place."""
-        some = builder.insert_element(ir.Constant(vector, ir.Undefined), value, NUMBER(0))
-        return builder.shuffle_vector(some, some, ir.Constant(ir.VectorType(NUMBER, vector.count), None))
-
-    @intrinsic
-    def copy_sixteen(typingctx: Any, target: Any, j: Any, source: Any, i: Any) -> Any:
+    @_operation(types.none, ANY_ARRAY, types.uint64, ANY_ARRAY, types.uint64)
+    def copy_sixteen(code: Code, target: Any, j: Any, source: Any, i: Any) -> None:
         """Copy the sixteen numbers from place i of one array on to place j of another."""
+        code.builder.store(code.numbers(source, i, 2), code.place(NUMBERS, target, j), align=4)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            target, j, source, i = arguments
-            numbers = _numbers(context, builder, signature.args[2], source, i)
-            builder.store(numbers, _place(context, builder, NUMBERS, signature.args[0], target, j), align=4)
-            return context.get_dummy_value()
-
-        return types.none(target, types.uint64, source, types.uint64), generate
-
-    @intrinsic
-    def fill_sixteen(typingctx: Any, target: Any, j: Any, value: Any) -> Any:
+    @_operation(types.none, ANY_ARRAY, types.uint64, types.int64)
+    def fill_sixteen(code: Code, target: Any, j: Any, value: Any) -> None:
         """Write a number to the sixteen places of an array from j on."""
+        numbers = code.repeated(code.builder.trunc(value, NUMBER), NUMBERS)
+        code.builder.store(numbers, code.place(NUMBERS, target, j), align=4)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            target, j, value = arguments
-            numbers = _repeated(builder, builder.trunc(value, NUMBER), NUMBERS)
-            builder.store(numbers, _place(context, builder, NUMBERS, signature.args[0], target, j), align=4)
-            return context.get_dummy_value()
-
-        return types.none(target, types.uint64, types.int64), generate
-
-    @intrinsic
-    def reaching(typingctx: Any, array: Any, i: Any, level: Any) -> Any:
+    @_operation(types.uint64, ANY_ARRAY, types.uint64, types.int64)
+    def reaching(code: Code, array: Any, i: Any, level: Any) -> Any:
         """Return a mark for each of the sixteen numbers from place i on that is at least `level`."""
+        builder, numbers = code.builder, code.numbers(array, i)
+        levels = code.repeated(builder.trunc(level, NUMBER), NUMBERS)
+        return builder.zext(builder.bitcast(builder.icmp_signed(">=", numbers, levels), MARKS), WORD)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array, i, level = arguments
-            numbers = _numbers(context, builder, signature.args[0], array, i)
-            levels = _repeated(builder, builder.trunc(level, NUMBER), NUMBERS)
-            return builder.zext(builder.bitcast(builder.icmp_signed(">=", numbers, levels), MARKS), WORD)
-
-        return types.uint64(array, types.uint64, types.int64), generate
-
-    @intrinsic
-    def matching(typingctx: Any, array: Any, i: Any, value: Any) -> Any:
+    @_operation(types.uint64, ANY_ARRAY, types.uint64, types.int64)
+    def matching(code: Code, array: Any, i: Any, value: Any) -> Any:
         """Return a mark for each of the eight numbers from place i on that equals `value`."""
+        builder, vector = code.builder, ir.VectorType(NUMBER, int(EIGHT))
+        place = code.place(vector, array, i)
+        values = code.repeated(builder.trunc(value, NUMBER), vector)
+        same = builder.icmp_signed("==", builder.load(place, align=4), values)
+        return builder.zext(builder.bitcast(same, ir.IntType(vector.count)), WORD)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            vector = ir.VectorType(NUMBER, int(EIGHT))
-            array, i, value = arguments
-            place = _place(context, builder, vector, signature.args[0], array, i)
-            values = _repeated(builder, builder.trunc(value, NUMBER), vector)
-            same = builder.icmp_signed("==", builder.load(place, align=4), values)
-            return builder.zext(builder.bitcast(same, ir.IntType(vector.count)), WORD)
-
-        return types.uint64(array, types.uint64, types.int64), generate
-
-    @intrinsic
-    def largest(typingctx: Any, array: Any, i: Any, marks: Any) -> Any:
+    @_operation(types.int64, ANY_ARRAY, types.uint64, types.uint64)
+    def largest(code: Code, array: Any, i: Any, marks: Any) -> Any:
         """Return the largest marked number of the sixteen from place i on, but at least 0."""
+        builder, bits = code.builder, ir.VectorType(ir.IntType(1), NUMBERS.count)
+        flags = builder.bitcast(builder.trunc(marks, MARKS), bits)
+        marked = builder.select(flags, code.numbers(array, i), ir.Constant(NUMBERS, None))
+        return builder.sext(code.call("vector.reduce.smax", NUMBER, marked), WORD)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array, i, marks = arguments
-            flags = builder.bitcast(builder.trunc(marks, MARKS), ir.VectorType(ir.IntType(1), NUMBERS.count))
-            numbers = _numbers(context, builder, signature.args[0], array, i)
-            marked = builder.select(flags, numbers, ir.Constant(NUMBERS, None))
-            return builder.sext(_call(builder, "vector.reduce.smax", NUMBER, marked), WORD)
-
-        return types.int64(array, types.uint64, types.uint64), generate
-
-    @intrinsic
-    def popcount(typingctx: Any, word: Any) -> Any:
+    @_operation(types.int64, types.uint64)
+    def popcount(code: Code, word: Any) -> Any:
         """Count the set bits of a word."""
+        return code.builder.ctpop(word)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.ctpop(arguments[0])
-
-        return types.int64(types.uint64), generate
-
-    @intrinsic
-    def prefetch(typingctx: Any, array: Any, i: Any) -> Any:
+    @_operation(types.none, ANY_ARRAY, types.int64)
+    def prefetch(code: Code, array: Any, i: Any) -> None:
         """Fetch item i of an array into the cache, to be read soon; any i is allowed."""
+        byte, flag, module = ir.IntType(8), ir.IntType(32), code.builder.module
+        kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), flag, flag, flag])
+        known = module.globals.get("llvm.prefetch.p0")
+        function = known or ir.Function(module, kind, "llvm.prefetch.p0")
+        # To be read, to be kept in all caches, as data.
+        code.builder.call(function, [code.place(byte, array, i), flag(0), flag(3), flag(1)])
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            byte, flag = ir.IntType(8), ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), flag, flag, flag])
-            known = builder.module.globals.get("llvm.prefetch.p0")
-            function = known or ir.Function(builder.module, kind, "llvm.prefetch.p0")
-            place = _place(context, builder, byte, signature.args[0], *arguments)
-            # To be read, to be kept in all caches, as data.
-            builder.call(function, [place, flag(0), flag(3), flag(1)])
-            return context.get_dummy_value()
-
-        return types.none(array, types.int64), generate
-
-    @intrinsic
-    def lowest_bit(typingctx: Any, word: Any) -> Any:
+    @_operation(types.uint64, types.uint64)
+    def lowest_bit(code: Code, word: Any) -> Any:
         """Return the position of the lowest set bit of a word, or 64 if it has none."""
+        return code.builder.cttz(word, ir.Constant(ir.IntType(1), 0))
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-        return types.uint64(types.uint64), generate
-
-    @intrinsic
-    def bits_of_bytes(typingctx: Any, array: Any, begin: Any, k: Any) -> Any:
+    @_operation(types.uint64, ANY_ARRAY, types.uint64, types.uint8)
+    def bits_of_bytes(code: Code, array: Any, begin: Any, k: Any) -> Any:
         """Return bit k of each of the 64 bytes from `begin` on, as a word."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            vector = ir.VectorType(ir.IntType(8), 64)
-            array, begin, k = arguments
-            place = _place(context, builder, vector, signature.args[0], array, begin)
-            shifts = _repeated(builder, k, vector)
-            bits = builder.and_(
-                builder.load(place, align=1), builder.shl(ir.Constant(vector, [1] * 64), shifts)
-            )
-            return builder.bitcast(
-                builder.icmp_unsigned("!=", bits, ir.Constant(vector, [0] * 64)), ir.IntType(64)
-            )
-
-        return types.uint64(array, types.uint64, types.uint8), generate
+        builder, vector = code.builder, ir.VectorType(ir.IntType(8), 64)
+        bytes_read = builder.load(code.place(vector, array, begin), align=1)
+        bits = builder.and_(bytes_read, builder.shl(ir.Constant(vector, [1] * 64), code.repeated(k, vector)))
+        return builder.bitcast(builder.icmp_unsigned("!=", bits, ir.Constant(vector, [0] * 64)), WORD)
 
 
 @inlined
