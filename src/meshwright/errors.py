@@ -28,6 +28,10 @@ class InputError(MeshwrightError, ValueError):
     """Data or a parameter that cannot be used."""
 
 
+class GoesOnError(MeshwrightError):
+    """The command was interrupted, and what it asked for goes on in another process."""
+
+
 class EmptySourceError(InputError):
     """A source without subscriptions: there is nothing to answer, which is no mistake."""
 

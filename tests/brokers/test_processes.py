@@ -125,7 +125,7 @@ def test_a_broker_that_does_not_stop_is_killed(brokers: Brokers, monkeypatch: py
         brokers.start("a")
         wait_for_log(brokers, "a", "ready", "ready")
         process = brokers.running["a"]
-        brokers.stop_all()
+        brokers.stop_together(brokers.running)
         assert process.returncode == -signal.SIGKILL
 
 

@@ -158,12 +158,12 @@ def test_a_full_disk_leaves_running_brokers_alone(small_disk: Path, tmp_path: Pa
         before = {name: each.pid for name, each in federation.brokers.running.items()}
         filler = fill(small_disk, 0)
         _, answer = _apply_request(federation, request)
-        assert "No space left on device" in answer["error"]
+        assert "No space left on device" in str(answer.error)
         assert {name: each.pid for name, each in federation.brokers.running.items()} == before
         assert not federation.brokers.ended()
         filler.unlink()
         _, answer = _apply_request(federation, request)
-        assert "changed" in answer, answer
+        assert answer.error is None
         assert set(federation.brokers.running) == set(places.endpoints)
 
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from calls import seeds
 from meshwright import churn
-from meshwright.deploy.delta import Delta, Step, explain_delta
+from meshwright.deploy.delta import Delta, Step, explain_cut, explain_delta
 from meshwright.deploy.folder_store import update_folders, write_federation
 from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.manifest import read_federation
 from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
-from meshwright.deploy.waves import compute_delta
+from meshwright.deploy.waves import compute_delta, join_waves
 from meshwright.deploy.wiring import Wiring, rewire, wire
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
@@ -152,6 +152,46 @@ def test_a_circle_of_waiting_is_cut() -> None:
         step.action for step in compute_delta(*CIRCLE, BrokerSettings("durable", version="2.1")).steps
     } == {RESTART}
     assert delta.affected_topics == {"x", "y"}
+
+
+def test_waves_are_joined() -> None:
+    """Brokers that one process stops and starts act once and together; access lists are loaded before."""
+    joined = join_waves(compute_delta(*CIRCLE, BrokerSettings(secret=SECRET)))
+    assert [[(step.action, step.broker) for step in wave] for wave in joined.waves] == [
+        [(RELOAD, "a"), (RELOAD, "b")],
+        [(RESTART, "c"), (RESTART, "d")],
+    ]
+    last = joined.waves[1][0]
+    assert (last.removed, last.added) == ((("a", "x", "both"),), (("b", "y", "both"),))
+    assert last.bridges == {"b": {"y": "both"}}
+    reloaded = compute_delta(*CIRCLE, BrokerSettings(version="2.1"))
+    assert join_waves(reloaded) == reloaded
+
+
+def test_cuts_are_estimated() -> None:
+    """A topic is cut until brokers have restarted or dialled again, over all waves that cut it."""
+    target = BrokerSettings().broker
+    restart, redial = target.restart_seconds, target.redial_seconds
+    by_wave = compute_delta(*CIRCLE, BrokerSettings())
+    assert by_wave.estimate_cut(target) == {"x": 2 * restart, "y": 2 * restart}
+    assert by_wave.estimate_cut(target, 1) == {"x": restart, "y": restart}
+    assert join_waves(by_wave).estimate_cut(target) == {"x": restart, "y": restart}
+    chain = Wiring(tuple("abc"), {("b", "a"): {"x": "both"}, ("c", "b"): {"z": "both"}})
+    more = Wiring(tuple("abc"), {("b", "a"): {"x": "both", "y": "both"}, ("c", "b"): {"z": "both"}})
+    delta = compute_delta(chain, more, BrokerSettings())
+    assert delta.estimate_cut(target) == {"x": restart, "y": restart, "z": redial}
+    assert explain_cut(delta, target) == [
+        "3 topics cut for about: z 2.0 s, x 0.2 s, y 0.2 s",
+        "Mosquitto dials a broker that restarted again after up to 2 s: only links that the restarted broker "
+        "dials are back earlier",
+    ]
+    assert explain_cut(join_waves(compute_delta(*CIRCLE, BrokerSettings("durable"))), target) == [
+        "2 topics cut for about: x 0.2 s, y 0.2 s",
+        "2 topics may lose messages: Mosquitto does not queue for a link before it has had it, and a removed "
+        "link takes its queue along",
+    ]
+    joined = Wiring(tuple("abcd"), {**chain.bridges, ("d", "a"): {"x": "both"}})
+    assert explain_cut(compute_delta(chain, joined, BrokerSettings()), target) == []
 
 
 def test_a_broker_that_moves_acts_first() -> None:

@@ -140,6 +140,45 @@ def follow_rollout(before: NamedTrees, after: NamedTrees, chosen: BrokerSettings
         assert (final.rollout.waves, final.drift) == ((), ())
 
 
+@settings(max_examples=40)
+@given(st.sampled_from([choice for choice in CHOICES if not choice.reloads]), seeds)
+def test_brokers_that_stop_together_never_make_a_loop(chosen: BrokerSettings, seed: int) -> None:
+    """Joined waves: all brokers that act stop, then start one by one, each once; there is no loop."""
+    chance = random.Random(seed)
+    before, after = random_trees(chance, "abcde"), random_trees(chance, "abcde"[seed % 2 :])
+    inventory = Inventory.on_loopback("abcde")
+    address = {endpoint.address: name for name, endpoint in inventory.endpoints.items()}
+    places = Inventory({name: inventory.endpoints[name] for name in after.brokers})
+    with tempfile.TemporaryDirectory() as place:
+        store = FederationFolder(Path(place) / "out")
+        write_federation(before, wire(before), inventory, chosen, store.path)
+        running: Running = {broker: load(store.path, broker) for broker in before.brokers}
+        change = plan_change(store, after, chosen, places, together=True)
+        apart = plan_change(store, after, chosen, places)
+        assert {step.broker for step in change.delta.steps} == {step.broker for step in apart.delta.steps}
+        assert len(change.delta.steps) == len({step.broker for step in change.delta.steps})
+        assert len([wave for wave in change.delta.waves if any(step.bridges for step in wave)]) <= 1
+        while True:
+            number, _ = write_wave(plan_change(store, after, chosen, places, together=True), "next")
+            wave = change.rollout.waves[number - 1] if number else ()
+            for step in wave:
+                if step.action != RELOAD:
+                    running.pop(step.broker, None)
+            for step in chance.sample(wave, len(wave)):
+                if step.action not in (RELOAD, STOP):
+                    running[step.broker] = load(store.path, step.broker)
+                assert not has_loop(running, address)
+            if number == len(change.rollout.waves):
+                break
+        # Brokers without an action may still dial one that is gone.
+        kept = {
+            name: {line for line in lines if address[line[0]] in places.endpoints}
+            for name, lines in running.items()
+        }
+        assert kept == {name: set(load(store.path, name)) for name in after.brokers}
+        assert plan_change(store, after, chosen, places).rollout.waves == ()
+
+
 @settings(max_examples=25)
 @given(routed_plans(), routed_plans())
 def test_files_are_written_at_once_only_if_that_is_safe(

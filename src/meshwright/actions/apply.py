@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from meshwright.deploy.change import Change
+    from meshwright.deploy.hosts.requests import UpdateAnswer
 
 SHOWN_DRIFT = 5
 """Differences made by hand that are shown."""
@@ -35,10 +36,12 @@ class ChangeChoice:
     staged: Path | None = None
     """Write the files of every wave to this folder, and change nothing else."""
     dry_run: bool = False
+    stop: bool = False
+    """Stop the change of running brokers that is going on, after its current wave."""
 
     def __post_init__(self) -> None:
-        if sum((self.wave is not None, self.staged is not None, self.dry_run)) > 1:
-            raise InputError("--wave, --staged and --dry-run exclude each other: give one")
+        if sum((self.wave is not None, self.staged is not None, self.dry_run, self.stop)) > 1:
+            raise InputError("--wave, --staged, --dry-run and --stop exclude each other: give one")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,13 @@ class Applied:
     """The wave that was written, or 0."""
     files: tuple[str, ...] = ()
     """The files that changed."""
+    answer: UpdateAnswer | None = None
+    """What the process that runs the brokers has answered."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nobody stopped the change."""
+        return self.answer is None or not self.answer.stopped
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for a JSON answer."""
@@ -68,9 +78,11 @@ class Applied:
             "outlived_sessions": {} if self.running else orphaned_sessions(change.delta),
             "drift": [str(each) for each in change.drift],
             "wave": self.wave or None,
-            "waves_done": self.wave or change.rollout.done,
+            "waves_done": self.wave or (change.rollout.done if self.answer is None else self.answer.done),
             "staged": staged and str(staged),
             "files_changed": list(self.files),
+            "stopped": not self.passed,
+            "cut_seconds": change.cut if self.answer is None else self.answer.cut,
         }
 
     @property
@@ -112,13 +124,24 @@ class Applied:
         if self.choice.staged is not None:
             staged = f"the files of each wave are in {self.choice.staged}; {change.store} was not changed"
             return [*lines, staged]
+        if self.answer is not None:
+            from meshwright.deploy.delta import name_cuts
+            from meshwright.deploy.hosts.requests import explain_stop
+
+            lines += name_cuts(self.answer.cut, "cut, measured")
+            if self.answer.stopped:
+                return [*lines, explain_stop(self.answer.done, self.answer.waves)]
         applied = "applied to the running brokers; " if self.running and change.delta.steps else ""
         return [*lines, f"{applied}{counted(len(self.files), 'file')} changed in {change.store}"]
 
 
 @dataclass(frozen=True)
 class PlannedChange:
-    """A change that is explained and not performed yet; nobody else changes the federation meanwhile."""
+    """A change that is explained and not performed yet.
+
+    Nobody else changes the federation meanwhile, unless brokers run here: then the process that runs them
+    makes all changes, and computes this one again when its turn comes.
+    """
 
     plan: str
     change: Change
@@ -135,38 +158,75 @@ class PlannedChange:
 
     def explain(self) -> list[str]:
         """Return lines that explain the steps."""
-        from meshwright.deploy.delta import explain_delta
-
-        return list(explain_delta(self.change.delta))
+        return self.change.steps
 
     def perform(self) -> Applied:
         """Write the files that were chosen, and change the brokers if they run here."""
         from meshwright.deploy.change import write_everything, write_stages, write_wave
 
         change, choice, wave = self.change, self.choice, 0
-        files: list[str] = []
+        files: Sequence[str] = ()
+        answer = None
         if choice.staged is not None:
             write_stages(change, choice.staged)
         elif choice.wave is not None:
             wave, files = write_wave(change, choice.wave)
         elif self.running and not choice.dry_run:
-            from meshwright.deploy.hosts.supervisor import request_update
+            from meshwright.deploy.hosts.requests import request_update
 
             given = {
                 "profile": choice.profile,
                 "version": choice.version,
                 "secret": choice.secret and str(choice.secret.absolute()),
             }
-            files = request_update(
+            answer = request_update(
                 Path(str(change.store)),
                 self.plan,
                 change.inventory,
                 allow_relays=choice.allow_relays,
                 chosen={name: value for name, value in given.items() if value},
             )
+            files = answer.changed
         elif not choice.dry_run:
             files = write_everything(change)
-        return Applied(change, choice, self.running, wave, tuple(files))
+        return Applied(change, choice, self.running, wave, tuple(files), answer)
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A change of running brokers that was stopped, or was in its last wave."""
+
+    federation: Path
+    done: int = 0
+    """The waves that are done, or 0 if no change is under way."""
+    waves: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result for a JSON answer."""
+        return {"federation": str(self.federation), "waves_done": self.done, "waves": self.waves}
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines for people."""
+        from meshwright.deploy.hosts.requests import explain_stop
+
+        if not self.waves:
+            return [f"no change of {self.federation} is under way: none was, or its last wave is done"]
+        return [explain_stop(self.done, self.waves)]
+
+
+def stop_change(federation: Path) -> Stopped:
+    """Stop the change of running brokers after its current wave, and wait for that.
+
+    Raises
+    ------
+    InputError
+        If no process runs the brokers.
+    """
+    from meshwright.deploy.hosts.requests import request_stop
+
+    rollout = request_stop(federation)
+    return Stopped(federation) if rollout is None else Stopped(federation, rollout.done, len(rollout.waves))
 
 
 @contextmanager
@@ -175,7 +235,7 @@ def plan_apply(
 ) -> Iterator[PlannedChange]:
     """Yield the change of a federation's folder to a new plan, to explain it and then to perform it.
 
-    Until the context ends, no other run changes the federation.
+    Until the context ends, no other run changes the federation; one that runs here goes on.
 
     Raises
     ------
@@ -200,10 +260,11 @@ def plan_apply(
     settings = known.changed(choice.profile, choice.version, choice.secret)
     trees = read_named_trees(plan, allow_relays=choice.allow_relays)
     inventory = None if choice.inventory is None else read_inventory(choice.inventory)
-    with store.lock():
-        running = is_supervised(federation)
-        if running and choice.wave is not None:
-            raise InputError(f"the brokers of {federation} run here and change wave by wave: omit --wave")
-        change = plan_change(store, trees, settings, inventory)
+    running = is_supervised(federation)
+    if running and choice.wave is not None:
+        raise InputError(f"the brokers of {federation} run here and change wave by wave: omit --wave")
+    # The process that runs brokers takes the lock for its own changes.
+    with nullcontext() if running else store.lock():
+        change = plan_change(store, trees, settings, inventory, together=running)
         notes = require_protected(change.inventory, settings, insecure=choice.insecure)
         yield PlannedChange(str(plan), change, choice, running, tuple(notes))

@@ -11,6 +11,7 @@ from meshwright.errors import InputError
 if TYPE_CHECKING:
     from meshwright.deploy.delta import Delta
     from meshwright.deploy.drift import Drift
+    from meshwright.deploy.settings import BrokerSettings
 
 
 MOST_ROWS = 100
@@ -25,12 +26,12 @@ class Difference:
     new: str
     delta: Delta
     """The steps, in waves."""
+    settings: BrokerSettings
+    """How links are configured, and the kind of broker."""
     waves_done: int = 0
     """How many waves of a rollout to the new plan have been written."""
     drift: tuple[Drift, ...] = ()
     """What was changed by hand in the files of the old federation."""
-    identity: str | None = None
-    """The key of the bridges' ids."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference for a JSON answer: the steps that are left."""
@@ -43,16 +44,18 @@ class Difference:
             **left.to_dict(),
             "outlived_sessions": orphaned_sessions(left),
             "drift": [str(each) for each in self.drift],
+            "cut_seconds": self.delta.estimate_cut(self.settings.broker, self.waves_done),
         }
 
     @property
     def lines(self) -> list[str]:
         """Lines for people: the steps that are left, and which sessions to end after them."""
-        from meshwright.deploy.delta import explain_delta, explain_orphaned_sessions
+        from meshwright.deploy.delta import explain_cut, explain_delta, explain_orphaned_sessions
 
         return [
             *explain_delta(self.delta, self.waves_done),
-            *explain_orphaned_sessions(self.delta, self.identity),
+            *explain_cut(self.delta, self.settings.broker, self.waves_done),
+            *explain_orphaned_sessions(self.delta, self.settings.identity_key),
         ]
 
     @property
@@ -105,7 +108,7 @@ def diff(
         If a plan has no trees that brokers can run, or `drift` is asked of a plan.
     """
     from meshwright.deploy.change import plan_change
-    from meshwright.deploy.folder_store import FederationFolder
+    from meshwright.deploy.folder_store import FederationFolder, is_supervised
     from meshwright.deploy.named_trees import read_named_trees
     from meshwright.deploy.settings import BrokerSettings
     from meshwright.deploy.waves import compute_delta
@@ -118,11 +121,11 @@ def diff(
     if holds(folder, FEDERATION):
         store = FederationFolder(folder)
         settings = store.read().settings.changed(profile, version, secret)
-        change = plan_change(store, trees, settings, to_write=False)
+        change = plan_change(store, trees, settings, to_write=False, together=is_supervised(folder))
         done = change.rollout.done
-        return Difference(old, new, change.delta, done, change.drift, settings.identity_key)
+        return Difference(old, new, change.delta, settings, done, change.drift)
     if drift:
         raise InputError(f"{old} is not a federation's folder: --drift compares the files of one")
     before = wire(read_named_trees(old, allow_relays=allow_relays))
     settings = BrokerSettings(profile or "plain", version or "")
-    return Difference(old, new, compute_delta(before, rewire(trees, before), settings))
+    return Difference(old, new, compute_delta(before, rewire(trees, before), settings), settings)

@@ -9,7 +9,7 @@ import socket
 import stat
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,14 +174,21 @@ class Brokers:
             self._watchdog.forget(process.pid)
         return process
 
-    def stop_all(self) -> None:
-        """Stop all brokers, the last one first; each writes its queues. Who takes too long is killed."""
-        for process in reversed(self.running.values()):
+    def stop_together(self, brokers: Iterable[str]) -> dict[str, subprocess.Popen[bytes]]:
+        """Stop brokers at the same time; return their processes, which ended. Each writes its queues.
+
+        Who takes too long is killed.
+        """
+        stopping = {broker: self.running[broker] for broker in brokers}
+        for process in stopping.values():
             process.terminate()
         end = time.monotonic() + PATIENCE
-        for process in self.running.values():
+        for broker, process in stopping.items():
             _wait_or_kill(process, max(0.0, end - time.monotonic()))
-        self.running.clear()
+            del self.running[broker]
+            if self._watchdog is not None:
+                self._watchdog.forget(process.pid)
+        return stopping
 
     def ended(self) -> dict[str, str]:
         """Return the brokers that ended by themselves, each with the last error in its log."""
@@ -250,7 +257,7 @@ class Brokers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop_all()
+        self.stop_together(list(reversed(self.running)))
         if self._watchdog is not None:
             self._watchdog.close()
             self._watchdog = None

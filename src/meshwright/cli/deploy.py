@@ -11,7 +11,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.actions.apply import SHOWN_DRIFT, ChangeChoice, plan_apply
+from meshwright.actions.apply import SHOWN_DRIFT, ChangeChoice, plan_apply, stop_change
 from meshwright.actions.export import BrokerChoice
 from meshwright.actions.federation import FederationChoice
 from meshwright.cli import output
@@ -240,6 +240,7 @@ ChangeOptions: TypeAlias = Annotated[
         ),
         staged=("DIR", "Write the files of every wave to this folder; change nothing else."),
         dry_run="Explain the changes, and change nothing.",
+        stop="Stop the change of running brokers that is going on, after its current wave.",
     ),
 ]
 
@@ -258,10 +259,14 @@ def apply(
     """Explain what a new plan changes, then update a federation's folders, and its brokers if they run here.
 
     If `meshwright federation --keep` runs brokers from this folder, they are started, restarted and stopped
-    in the order explained, after you agree or with --yes. Otherwise only the folders change, and you perform
-    the steps. With --wave, the files of one wave are written at a time, and the folder remembers how far you
-    are. Applying a plan a second time changes nothing.
+    together, after you agree or with --yes; then the answer says for how long which topics were cut. Ctrl-C
+    ends this command only: the change goes on, the same command waits for it, and --stop stops it after its
+    current wave. Otherwise only the folders change, and you perform the steps. With --wave, the files of one
+    wave are written at a time, and the folder remembers how far you are. Applying a plan twice changes
+    nothing.
     """
+    if choice.stop:
+        return Answer(stop_change(federation))
     with plan_apply(plan, federation, choice) as change:
         output.notes(change.notes)
         if change.disturbs and not yes:

@@ -11,7 +11,7 @@ import re
 import typer
 
 from meshwright.cli.output import note
-from meshwright.errors import MeshwrightError
+from meshwright.errors import GoesOnError, MeshwrightError
 
 DONE = 0
 ANSWER_IS_NO = 1
@@ -32,6 +32,9 @@ def explain(error: Exception, command: str = "meshwright") -> int:
     """Print one line on stderr about what went wrong in a command, and return the exit code."""
     if isinstance(error, UsageError):
         return _say(_usage(error, command), BAD_INPUT)
+    if isinstance(error, GoesOnError):
+        note(f"interrupted; {error}")
+        return INTERRUPTED
     if isinstance(error, MeshwrightError):
         return _say(str(error), BAD_INPUT)
     if isinstance(error, MemoryError) or _cannot_map(error):

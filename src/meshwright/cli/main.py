@@ -306,10 +306,9 @@ def execute(arguments: Sequence[str]) -> int:
         code = CLOSED_PIPE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+        note("interrupted; nothing was left half-written")
     except Exception as error:
         if debug:
             sys.stderr.write(escape_terminal(traceback.format_exc()))
         code = explain(error, " ".join(["meshwright", *([only] if only else [])]))
-    if code == INTERRUPTED:
-        note("interrupted; nothing was left half-written")
     return code if isinstance(code, int) else DONE

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from meshwright.deploy.delta import Delta, explain_delta, explain_orphaned_sessions
+from meshwright.deploy.delta import Delta, explain_cut, explain_delta, explain_orphaned_sessions
 from meshwright.deploy.drift import BrokerDrift, Drift
 from meshwright.deploy.folder_store import write_new_folder
 from meshwright.deploy.inventory import Inventory, extend_inventory
@@ -20,7 +20,7 @@ from meshwright.deploy.rollout import (
 )
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import federation_files, require_capable, wave_files
-from meshwright.deploy.waves import compute_delta
+from meshwright.deploy.waves import compute_delta, join_waves
 from meshwright.deploy.wiring import check_broker_names, rewire
 from meshwright.errors import InputError, first_five
 from meshwright.files.header import Kind, header_text
@@ -76,8 +76,14 @@ class Change:
 
     @property
     def steps(self) -> list[str]:
-        """Lines that explain the steps of the waves that have not been written."""
-        return list(explain_delta(self.delta, self.rollout.done))
+        """Lines that explain the steps of the waves that have not been written, and what they cut."""
+        delta, done = self.delta, self.rollout.done
+        return [*explain_delta(delta, done), *explain_cut(delta, self.settings.broker, done)]
+
+    @property
+    def cut(self) -> dict[str, float]:
+        """The seconds for which the waves that are left cut each topic, estimated."""
+        return self.delta.estimate_cut(self.settings.broker, self.rollout.done)
 
     @property
     def sessions(self) -> list[str]:
@@ -102,10 +108,12 @@ def plan_change(
     inventory: Inventory | None = None,
     *,
     to_write: bool = True,
+    together: bool = False,
 ) -> Change:
     """Compute the change of a federation to new trees, including the repair of drift.
 
-    A rollout to the same target is resumed. Without an inventory, brokers keep their endpoints, and new ones
+    With `together`, one process runs the brokers and can stop and start them together. A rollout to the same
+    target is resumed. Without an inventory, brokers keep their endpoints, and new ones
     get free ports if all are on this machine. A change that is only shown needs no addresses of new brokers.
     """
     before = store.read()
@@ -136,6 +144,8 @@ def plan_change(
         current, wiring, settings, must_restart=now.must_restart(endpoints, settings),
         drift=repairs,
     )  # fmt: skip
+    if together:
+        delta = join_waves(delta)
     rollout = Rollout.begin(delta, endpoints, settings)
     return Change(store, before, trees, endpoints, settings, delta, drift, rollout)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from meshwright.deploy.targets import RELOAD, RESTART, STOP
+from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
 from meshwright.deploy.wiring import (
     Direction,
     TopicLine,
@@ -21,6 +21,12 @@ from meshwright.deploy.wiring import (
 )
 from meshwright.files.schema import Filter, Line
 from meshwright.formatting import counted
+
+if TYPE_CHECKING:
+    from meshwright.deploy.targets import Target
+
+SHOWN_CUTS = 5
+"""Topics that are shown with the time for which they are cut."""
 
 
 def name_lines(lines: Sequence[TopicLine]) -> str:
@@ -112,6 +118,38 @@ class Delta:
                 topics.update(topic for bridge in interrupted for topic in bridge)
         return topics
 
+    def cut_by(self, wave: Iterable[Step]) -> set[str]:
+        """Return the topics that a wave cuts for brokers that have them: a broker that joins cuts none."""
+        return self.affected_by(step for step in wave if step.action != START)
+
+    def estimate_cut(self, target: Target, done: int = 0) -> dict[str, float]:
+        """Estimate for how many seconds each topic is cut by the waves that are left.
+
+        A wave cuts the links that its brokers dial until they have restarted; those that others dial to them,
+        and those that come back after a reload, until they are dialled again. A topic that several waves cut
+        is cut from the first of them to the last.
+        """
+        restart, redial = target.restart_seconds, target.redial_seconds
+        cut: dict[str, float] = {}
+        between: dict[str, float] = {}
+        for wave in self.waves[done:]:
+            acting = {step.broker for step in wave if step.action != RELOAD}
+            slow: set[str] = set()
+            for step in wave:
+                if step.action == RELOAD:
+                    slow |= self.cut_by([step])
+                for wiring in (self.old, self.new) if step.action == RESTART else ():
+                    diallers = wiring.dialled_to(step.broker)
+                    slow.update(topic for other in diallers.keys() - acting for topic in diallers[other])
+            for topic in self.cut_by(wave):
+                cut[topic] = between.get(topic, 0.0) + (redial if topic in slow else restart)
+                between[topic] = cut[topic]
+            between = {
+                topic: seconds if topic in self.cut_by(wave) else seconds + restart
+                for topic, seconds in between.items()
+            }
+        return {topic: round(cut[topic], 1) for topic in sorted(cut)}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the delta for a JSON answer."""
         return {
@@ -160,6 +198,34 @@ def explain_delta(delta: Delta, done: int = 0) -> Sequence[str]:
     elif delta.interrupted_links:
         lines.append(f"no client is disconnected; {topics} may lose messages meanwhile")
     return lines
+
+
+def explain_cut(delta: Delta, target: Target, done: int = 0) -> list[str]:
+    """Return lines about the topics that the waves that are left cut, for how long, and why."""
+    cut = delta.estimate_cut(target, done)
+    lines = name_cuts(cut, "cut for about")
+    if cut and max(cut.values()) >= target.redial_seconds:
+        lines.append(
+            f"{target.product} dials a broker that restarted again after up to {target.redial_seconds:g} s: "
+            "only links that the restarted broker dials are back earlier"
+        )
+    changed = {
+        topic for step in delta.steps if step.action != START for _, topic, _ in (*step.removed, *step.added)
+    }
+    if delta.durable and changed & cut.keys():
+        lines.append(
+            f"{counted(len(changed & cut.keys()), 'topic')} may lose messages: {target.product} does not "
+            "queue for a link before it has had it, and a removed link takes its queue along"
+        )
+    return lines
+
+
+def name_cuts(cut: Mapping[str, float], how: str) -> list[str]:
+    """Return a line that names topics and the seconds of each, the longest first; no line without topics."""
+    ordered = sorted(cut, key=lambda topic: (-cut[topic], topic))
+    shown = ", ".join(f"{topic} {cut[topic]:.1f} s" for topic in ordered[:SHOWN_CUTS])
+    more = f" and {len(cut) - SHOWN_CUTS} more" if len(cut) > SHOWN_CUTS else ""
+    return [f"{counted(len(cut), 'topic')} {how}: {shown}{more}"] if cut else []
 
 
 def orphaned_sessions(delta: Delta, steps: Iterable[Step] | None = None) -> dict[str, list[str]]:

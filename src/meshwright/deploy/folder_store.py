@@ -250,19 +250,25 @@ def is_supervised(folder: Path) -> bool:
     InputError
         If the lock file belongs to another user and cannot be read.
     """
-    import fcntl
-
     try:
-        with (folder / LOCK_FILE).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return False
+        return is_locked(folder / LOCK_FILE)
     except PermissionError as error:
         raise InputError(
             f"cannot read {folder / LOCK_FILE}: run this as the user who runs the federation"
         ) from error
+
+
+def is_locked(file: Path) -> bool:
+    """Return whether a live process holds a lock file."""
+    import fcntl
+
+    try:
+        with file.open("rb") as opened:
+            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
     return False
 
 

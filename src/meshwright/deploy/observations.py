@@ -40,10 +40,10 @@ class Watch(Protocol):
         *,
         seconds: float = 30.0,
         while_waiting: Callable[[], None] | None = None,
-    ) -> None:
+    ) -> dict[tuple[str, Observation], float]:
         """Wait until each broker has shown all that is wanted since its position, or raise an InputError.
 
-        `while_waiting` is called between two looks.
+        `while_waiting` is called between two looks. Returns when each broker showed what.
         """
 
 

@@ -5,16 +5,32 @@
 - A broker that joins dials all its neighbours, so no other broker acts.
 - The target says what a broker must do for an edit. A link to a broker that is gone leaves the files now;
   the broker that dials it may have nothing to do until its next restart.
+
+A person may take the steps of a wave in any order. A process that runs the brokers itself joins the waves: it
+stops all brokers that restart, and only then starts the first with its last files. No old line meets a new
+one, each broker restarts once, and each topic is cut once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 
 from meshwright.deploy.delta import Delta, Step
 from meshwright.deploy.drift import BrokerDrift
 from meshwright.deploy.settings import BrokerSettings
-from meshwright.deploy.targets import ACCESS, EDITED, GONE, LINKS, MOVED, NOTHING, START, STOP
+from meshwright.deploy.targets import (
+    ACCESS,
+    EDITED,
+    GONE,
+    LINKS,
+    MOVED,
+    NOTHING,
+    RELOAD,
+    RESTART,
+    START,
+    STOP,
+)
 from meshwright.deploy.wiring import TopicLine, Wiring
 from meshwright.filters.groups import overlap_groups
 from meshwright.filters.mqtt import has_wildcard
@@ -66,6 +82,32 @@ def compute_delta(
     waves += _order_changes(old, new, changes, action_for, must_restart)
     waves = [wave for wave in waves if wave]
     return Delta(old, new, tuple(waves), tuple(no_action), frozenset(must_restart), settings.durable)
+
+
+def join_waves(delta: Delta) -> Delta:
+    """Return a delta whose brokers act together, each once, after those that only reload access lists.
+
+    Links that change by reload need their waves: nothing stops meanwhile.
+    """
+    if any(step.action == RELOAD and step.bridges is not None for step in delta.steps):
+        return delta
+    joined: dict[str, Step] = {}
+    for step in delta.steps:
+        joined[step.broker] = _join(joined[step.broker], step) if step.broker in joined else step
+    reloads = tuple(step for step in joined.values() if step.action == RELOAD)
+    others = tuple(step for step in joined.values() if step.action != RELOAD)
+    return replace(delta, waves=tuple(wave for wave in (reloads, others) if wave))
+
+
+def _join(one: Step, then: Step) -> Step:
+    """Return what two steps of a broker do together."""
+    return Step(
+        max(one.action, then.action, key=(RELOAD, RESTART, START, STOP).index),
+        one.broker,
+        tuple(sorted({*one.removed, *then.removed} - {*then.added})),
+        tuple(sorted({*one.added, *then.added} - {*then.removed})),
+        one.bridges if then.bridges is None else then.bridges,
+    )
 
 
 def _repair_waves(

@@ -19,7 +19,7 @@ import pytest
 from brokers import PROGRAM, wait_until
 from meshwright import Interest
 from meshwright.deploy import folder_store
-from meshwright.deploy.hosts import supervisor
+from meshwright.deploy.hosts import requests, supervisor
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.inventory import Endpoint, Inventory, extend_inventory
 from meshwright.deploy.manifest import read_federation
@@ -28,6 +28,7 @@ from meshwright.deploy.passwords import fingerprint, read_secret
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.designs.design import design
 from meshwright.errors import InputError
+from meshwright.files.atomic import locked
 from meshwright.routes import route
 from meshwright.store.plan_writer import write_plan
 from meshwright.store.trees import write_trees
@@ -73,20 +74,20 @@ def test_the_id_of_a_process_means_nothing(tmp_path: Path) -> None:
     (tmp_path / folder_store.LOCK_FILE).write_text(json.dumps({"pid": os.getpid()}))
     assert not folder_store.is_supervised(tmp_path)
     with pytest.raises(InputError, match="does not answer"):
-        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
-    assert not (tmp_path / supervisor.REQUEST_FILE).exists()
+        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+    assert not (tmp_path / requests.REQUEST_FILE).exists()
 
 
 def test_an_interrupted_request_is_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request does not outlive the process that made it: Ctrl-C removes it."""
 
     def interrupt(_: float) -> None:
-        assert (tmp_path / supervisor.REQUEST_FILE).is_file()
+        assert (tmp_path / requests.REQUEST_FILE).is_file()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(time, "sleep", interrupt)
     with folder_store.hold_running(tmp_path), pytest.raises(KeyboardInterrupt):
-        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -98,7 +99,7 @@ def test_a_request_says_everything_and_is_answered(
     seen: list[dict[str, Any]] = []
 
     def reply(_: float) -> None:
-        seen.append(json.loads((tmp_path / supervisor.REQUEST_FILE).read_text()))
+        seen.append(json.loads((tmp_path / requests.REQUEST_FILE).read_text()))
         (tmp_path / f"answer-{seen[-1]['number']}.json").write_text(json.dumps(answer))
 
     monkeypatch.setattr(time, "sleep", reply)
@@ -106,10 +107,10 @@ def test_a_request_says_everything_and_is_answered(
     with folder_store.hold_running(tmp_path):
         if "error" in answer:
             with pytest.raises(InputError, match="no such plan"):
-                supervisor.request_update(tmp_path, plan, INVENTORY)
+                requests.request_update(tmp_path, plan, INVENTORY)
         else:
-            changed = supervisor.request_update(tmp_path, plan, INVENTORY, allow_relays=True)
-            assert changed == ["a/b"]
+            changed = requests.request_update(tmp_path, plan, INVENTORY, allow_relays=True)
+            assert changed.changed == ("a/b",)
     assert seen == [
         {
             "number": seen[0]["number"],
@@ -123,12 +124,12 @@ def test_a_request_says_everything_and_is_answered(
 
 def test_a_request_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A supervisor that holds the lock and never answers is given up."""
-    monkeypatch.setattr(supervisor, "PATIENCE", 0.1)
+    monkeypatch.setattr(requests, "PATIENCE", 0.1)
     with (
         folder_store.hold_running(tmp_path),
         pytest.raises(InputError, match="does not answer: start it again and apply again"),
     ):
-        supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
+        requests.request_update(tmp_path, tmp_path / "plan", INVENTORY)
 
 
 class FakeFederation:
@@ -178,9 +179,10 @@ class FakeFederation:
 def test_a_supervisor_answers_errors(tmp_path: Path, request_: str, said: str) -> None:
     """A request that fails is answered with the error and reported, and supervision continues."""
     federation: Any = FakeFederation(tmp_path)
-    (tmp_path / supervisor.REQUEST_FILE).write_text(request_)
+    (tmp_path / requests.REQUEST_FILE).write_text(request_)
     reports: list[str] = []
-    supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
+    with locked(tmp_path / requests.CLIENT_LOCK, "somebody who waits"):
+        supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
     (answer,) = (json.loads(path.read_text()) for path in tmp_path.iterdir())
     assert answer == {"error": said}
     assert reports == [said]
@@ -195,7 +197,7 @@ def test_a_broken_request_is_ignored(tmp_path: Path, text: str) -> None:
     folder = tmp_path / "in" / "run"
     folder.mkdir(parents=True)
     federation: Any = FakeFederation(folder)
-    (folder / supervisor.REQUEST_FILE).write_text(text)
+    (folder / requests.REQUEST_FILE).write_text(text)
     reports: list[str] = []
     supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
     assert len(reports) == 1
@@ -266,7 +268,7 @@ def test_a_refused_change_touches_no_broker(pair: RunningFederation, tmp_path: P
     (folder / "c" / "mosquitto.conf").write_text("mine")
     texts = {file: file.read_bytes() for file in folder.rglob("*.conf")}
     after, answer = supervisor._apply_request(pair, request_three(pair, tmp_path))
-    assert "'c/mosquitto.conf'; move them away" in answer["error"]
+    assert "'c/mosquitto.conf'; move them away" in str(answer.error)
     assert (pids(pair), after.settings.profile) == (before, "plain")
     assert {file: file.read_bytes() for file in folder.rglob("*.conf")} == texts
     assert read_federation(folder).rollout is None
@@ -281,7 +283,7 @@ def test_a_broker_that_a_change_cannot_start_is_started_later(
     log.rename(tmp_path / "log")
     os.mkfifo(log)
     changing, answer = supervisor._apply_request(pair, request)
-    assert "is a pipe or socket: remove it" in answer["error"]
+    assert "is a pipe or socket: remove it" in str(answer.error)
     assert changing.settings.profile == "durable"
     assert set(pair.brokers.running) >= {"a", "b"}
     assert "b" in pair.brokers.ended()
@@ -294,7 +296,7 @@ def test_a_broker_that_a_change_cannot_start_is_started_later(
 
     wait_until(started_again, "b is started again")
     changing, answer = supervisor._apply_request(changing, request)
-    assert "changed" in answer, answer
+    assert answer.error is None, answer
     assert set(pids(pair)) == set("abc")
     assert read_federation(pair.brokers.folder).rollout is None
 
@@ -334,7 +336,7 @@ def test_a_kept_federation_survives(tmp_path: Path) -> None:
             assert "ignored a request" in kept.stderr.readline()
             (tmp_path / "junk").mkdir()
             with pytest.raises(InputError, match="is not a plan"):
-                supervisor.request_update(folder, tmp_path / "junk", read_federation(folder).inventory)
+                requests.request_update(folder, tmp_path / "junk", read_federation(folder).inventory)
             assert "is not a plan" in kept.stderr.readline()
             assert len(brokers_of(kept.pid)) == 6
             for port in ports:
@@ -365,7 +367,7 @@ def test_a_new_secret_rolls_out_in_waves(tmp_path: Path, profile: str) -> None:
         }  # fmt: skip
         before = [process.pid for process in federation.brokers.running.values()]
         after, answer = supervisor._apply_request(federation, request)
-        assert "changed" in answer, answer
+        assert answer.error is None, answer
         assert after.settings.secret == b"1" * 20
         assert not set(before) & {process.pid for process in federation.brokers.running.values()}
         assert publish_everywhere(trees, after).passed

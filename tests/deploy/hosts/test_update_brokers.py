@@ -105,7 +105,7 @@ def test_moved_brokers_and_new_passwords(tmp_path: Path) -> None:
             assert must_restart == ({hub} if settings == first else set(wiring.order))
             delta = compute_delta(wiring, wiring, BrokerSettings(secret=SECRET), must_restart=must_restart)
             now = replace(federation, inventory=inventory, settings=settings)
-            changed = [apply_wave(wave, delta, inventory, now) for wave in delta.waves]
+            changed = [apply_wave(wave, delta, inventory, now).changed for wave in delta.waves]
             assert all(changed)
             assert settings != first or changed[0] == [f"{hub}/mosquitto.conf", "federation.json"]
             assert len(delta.steps) == len({step.broker for step in delta.steps})

@@ -31,7 +31,7 @@ from meshwright.deploy.proof.prediction import publications, wanted_at
 from meshwright.deploy.proof.traffic import Message, Observers, load_aiomqtt
 from meshwright.deploy.settings import BrokerSettings
 from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
-from meshwright.deploy.waves import compute_delta
+from meshwright.deploy.waves import compute_delta, join_waves
 
 if TYPE_CHECKING:
     from meshwright.brokers.certificates import Authority
@@ -192,7 +192,7 @@ class _ChurnRun:
             await self.observers.detach(broker)
         plan.apply([event])
         durable = federation.settings.durable
-        delta = compute_delta(wiring, plan.wiring, federation.settings)
+        delta = join_waves(compute_delta(wiring, plan.wiring, federation.settings))
         if event.event == JOIN:
             authority, secured = federation.authority, federation.settings.secret is not None
             new = free_endpoints([broker], tls=authority is not None, apart=secured, used=self.used_ports)

@@ -1,41 +1,49 @@
 """A federation that keeps running and applies new plans on request.
 
-`request_update` writes a request file to the federation's folder. The supervising process looks for one,
-applies it, and writes an answer file. So all brokers have one parent process, which stops them when it ends.
+The supervising process takes a request from the federation's folder, applies it under the folder's lock, and
+writes an answer. So all brokers have one parent process, which stops them when it ends. A wish to stop, or
+Ctrl-C of this process, ends a change after its current wave; the manifest says how far the change is.
 """
 
 from __future__ import annotations
 
-import json
 import re
+import signal
+import threading
 import time
-import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+import msgspec
 
 from meshwright.brokers.processes import Brokers
 from meshwright.deploy.change import plan_change
-from meshwright.deploy.folder_store import FederationFolder, hold_running, is_supervised
+from meshwright.deploy.folder_store import FederationFolder, hold_running, is_locked
 from meshwright.deploy.hosts.local import RunningFederation
+from meshwright.deploy.hosts.requests import (
+    CLIENT_LOCK,
+    PAUSE,
+    REQUEST_FILE,
+    STOP_FILE,
+    TAKEN_FILE,
+    Request,
+    UpdateAnswer,
+    explain_stop,
+    rollout_of,
+    write_json,
+)
 from meshwright.deploy.hosts.update import apply_change
-from meshwright.deploy.inventory import Endpoint, Inventory
-from meshwright.deploy.manifest import read_federation
+from meshwright.deploy.inventory import Inventory
 from meshwright.deploy.named_trees import read_named_trees
-from meshwright.errors import InputError, MeshwrightError
-from meshwright.files.atomic import new_file
+from meshwright.errors import MeshwrightError
 from meshwright.files.header import parse_json
-from meshwright.files.schema import Line, parse_record
-from meshwright.files.urls import local_path
+from meshwright.files.schema import parse_record
+from meshwright.formatting import counted
 
-REQUEST_FILE = "request.json"
-PAUSE, PATIENCE = 0.05, 120.0
-"""Seconds between two looks at the folder, and until a request is given up."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 """Seconds before a broker that ended is started again: the first time, and after many times."""
 CALM = 60.0
@@ -47,65 +55,6 @@ NUMBER = re.compile("[0-9A-Za-z]{1,64}")
 """What the number of a request looks like; it becomes part of a file name."""
 
 
-class Request(Struct, forbid_unknown_fields=True):
-    """What `request.json` asks for."""
-
-    number: str
-    plan: Line
-    relays: bool
-    places: dict[Line, Endpoint]
-    profile: str | None = None
-    version: str | None = None
-    secret: Line | None = None
-    """A file with another secret."""
-
-
-def request_update(
-    folder: Path,
-    plan: str | Path,
-    inventory: Inventory,
-    *,
-    allow_relays: bool = False,
-    chosen: Mapping[str, str] | None = None,
-) -> list[str]:
-    """Ask the process that runs a federation to apply a plan, and return the files that changed.
-
-    `chosen` may name another `profile`, `version`, or file with a `secret`.
-
-    Raises
-    ------
-    InputError
-        If it refuses, or ends before it answers.
-    """
-    number, local = uuid.uuid4().hex, local_path(plan)
-    request = {
-        "number": number,
-        "plan": str(plan) if local is None else str(Path(local).absolute()),
-        "relays": allow_relays,
-        "places": {broker: endpoint.record() for broker, endpoint in inventory.endpoints.items()},
-        **(chosen or {}),
-    }
-    answer_file = folder / f"answer-{number}.json"
-    end = time.monotonic() + PATIENCE
-    try:
-        _write_json(folder / REQUEST_FILE, request)
-        while not answer_file.is_file():
-            if not is_supervised(folder) or time.monotonic() > end:
-                raise InputError(
-                    f"the federation in {folder} does not answer: start it again and apply again"
-                )
-            time.sleep(PAUSE)
-        answer: dict[str, Any] = json.loads(answer_file.read_text(encoding="utf-8"))
-    finally:
-        # The next process that runs the federation must not find a request that nobody waits for.
-        (folder / REQUEST_FILE).unlink(missing_ok=True)
-        answer_file.unlink(missing_ok=True)
-    if "error" in answer:
-        raise InputError(answer["error"])
-    changed: list[str] = answer["changed"]
-    return changed
-
-
 def supervise(
     federation: RunningFederation,
     *,
@@ -115,8 +64,8 @@ def supervise(
     """Keep a federation running and apply requests until `until` returns true; `report` takes outcomes.
 
     A broker that ends is started again, and one that a signal suspends is resumed, after a pause that doubles
-    each time. A request that cannot be read
-    or applied is answered, and changes nothing.
+    each time. A request that cannot be read or applied is answered, and changes nothing. Ctrl-C during a
+    change takes effect after the current wave.
     """
     say = report or (lambda _: None)
     folder = federation.brokers.folder
@@ -125,8 +74,39 @@ def supervise(
         while not until():
             restarts.look()
             if (folder / REQUEST_FILE).is_file():
-                federation = _answer_request(federation, folder, say)
+                with _interrupts_deferred() as interrupted:
+                    federation = _answer_request(federation, folder, say, interrupted)
+            (folder / STOP_FILE).unlink(missing_ok=True)
             time.sleep(PAUSE)
+
+
+@contextmanager
+def _interrupts_deferred() -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns whether Ctrl-C was pressed; it takes effect at the end.
+
+    A second one takes effect at once. Only the main thread receives signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    seen: list[int] = []
+
+    def note_interrupt(number: int, _: object) -> None:
+        seen.append(number)
+        if len(seen) > 1:
+            raise KeyboardInterrupt
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours = [number for number, handler in handlers.items() if callable(handler)]
+    for number in ours:
+        signal.signal(number, note_interrupt)
+    try:
+        yield lambda: bool(seen)
+    finally:
+        for number in ours:
+            signal.signal(number, handlers[number])
+    if seen:
+        raise KeyboardInterrupt
 
 
 class Restarts:
@@ -166,64 +146,65 @@ class Restarts:
 
 
 def _answer_request(
-    federation: RunningFederation, folder: Path, say: Callable[[str], None]
+    federation: RunningFederation, folder: Path, say: Callable[[str], None], interrupted: Callable[[], bool]
 ) -> RunningFederation:
     """Take a request out of the folder, apply it and write an answer, whatever the request holds.
 
     Returns the federation with its settings after that.
     """
-    file = folder / REQUEST_FILE
+    taken = folder / TAKEN_FILE
+    for stale in folder.glob("answer-*.json"):
+        stale.unlink(missing_ok=True)  # whoever asked is gone: there is one client at a time
     try:
-        request = parse_json(file.read_text(encoding="utf-8"))
+        (folder / REQUEST_FILE).rename(taken)
+    except FileNotFoundError:  # withdrawn
+        return federation
+    try:
+        request = parse_json(taken.read_text(encoding="utf-8"))
         number = request["number"]
         if not NUMBER.fullmatch(number):
             raise ValueError(f"number {number!r}")
     except (OSError, ValueError, TypeError, KeyError) as error:
-        file.unlink(missing_ok=True)
         say(f"ignored a request that cannot be read: {type(error).__name__}: {error}")
         return federation
-    file.unlink(missing_ok=True)
-    federation, answer = _apply_request(federation, request)
-    say(answer.get("error") or f"{len(answer['changed'])} files changed")
-    with suppress(MeshwrightError, OSError):  # nobody may be waiting any more, or the disk may be full
-        _write_json(folder / f"answer-{number}.json", answer)
+    finally:
+        taken.unlink(missing_ok=True)
+    federation, answer = _apply_request(
+        federation, request, lambda: interrupted() or (folder / STOP_FILE).exists()
+    )
+    done = explain_stop(answer.done, answer.waves) if answer.stopped else None
+    say(answer.error or done or f"{counted(len(answer.changed), 'file')} changed")
+    with suppress(MeshwrightError, OSError):  # the disk may be full
+        if is_locked(folder / CLIENT_LOCK):
+            write_json(folder / f"answer-{number}.json", msgspec.to_builtins(answer))
     return federation
 
 
 def _apply_request(
-    federation: RunningFederation, request: dict[str, Any]
-) -> tuple[RunningFederation, dict[str, Any]]:
+    federation: RunningFederation, request: dict[str, Any], stop: Callable[[], bool] = lambda: False
+) -> tuple[RunningFederation, UpdateAnswer]:
     """Apply a request to the running brokers and their folders; return the federation and the answer.
 
     A change that was refused leaves the settings as they were. One that has begun goes on with the new ones.
     """
     changing = federation
+    folder = federation.brokers.folder
     try:
         asked = parse_record(request, Request)
         trees = read_named_trees(asked.plan, allow_relays=asked.relays)
         settings = federation.settings.changed(asked.profile, asked.version, asked.secret)
-        store = FederationFolder(federation.brokers.folder)
-        change = plan_change(store, trees, settings, Inventory(asked.places))
-        changing = replace(federation, settings=settings, inventory=change.inventory)
-        return changing, {"changed": apply_change(change, changing)}
+        store = FederationFolder(folder)
+        with store.lock():
+            change = plan_change(store, trees, settings, Inventory(asked.places), together=True)
+            changing = replace(federation, settings=settings, inventory=change.inventory)
+            update = apply_change(change, changing, stop=stop)
+        cut = {topic: round(ended - began, 3) for topic, (began, ended) in sorted(update.cut.items())}
+        waves = len(change.rollout.waves)
+        return changing, UpdateAnswer(tuple(update.changed), cut, update.waves, waves, update.stopped)
     except (MeshwrightError, OSError) as error:
         answer = str(error)
     except MemoryError:
         answer = "out of memory"
     except ValueError as error:
         answer = f"the request is not complete: {error}"
-    return (changing if _is_changing(federation.brokers.folder) else federation), {"error": answer}
-
-
-def _is_changing(folder: Path) -> bool:
-    """Return whether a change of a federation is under way; False if its manifest cannot be read."""
-    try:
-        return read_federation(folder).rollout is not None
-    except (MeshwrightError, OSError):
-        return False
-
-
-def _write_json(file: Path, content: dict[str, Any]) -> None:
-    """Write a file, whole or not at all."""
-    with new_file(file) as temporary:
-        temporary.write_text(json.dumps(content), encoding="utf-8")
+    return (federation if rollout_of(folder) is None else changing), UpdateAnswer(error=answer)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from meshwright.deploy.delta import Delta, Step, orphaned_sessions
 from meshwright.deploy.folder_store import FederationFolder
 from meshwright.deploy.hosts.local import RunningFederation
 from meshwright.deploy.inventory import Inventory
-from meshwright.deploy.observations import REVISION, Observation, expected_observations
+from meshwright.deploy.observations import LISTENING, REVISION, Observation, expected_observations
 from meshwright.deploy.proof.traffic import client_of
 from meshwright.deploy.rollout import Rollout
 from meshwright.deploy.settings import BrokerSettings
@@ -21,10 +22,27 @@ from meshwright.deploy.targets import RELOAD, RESTART, START, STOP, wave_files
 from meshwright.deploy.wiring import bridge_identity
 
 
-def apply_change(change: Change, federation: RunningFederation) -> list[str]:
-    """Apply a change to running brokers, wave by wave, and to their folders; return the files that changed.
+@dataclass(frozen=True)
+class Update:
+    """What a change has done to running brokers so far."""
+
+    changed: list[str]
+    """The files that changed."""
+    cut: dict[str, tuple[float, float]]
+    """When each topic was cut, and when its links were up again, by the steady clock."""
+    waves: int = 1
+    """How many waves are done."""
+    stopped: bool = False
+    """Whether somebody stopped the change before its last wave."""
+
+
+def apply_change(
+    change: Change, federation: RunningFederation, *, stop: Callable[[], bool] = lambda: False
+) -> Update:
+    """Apply a change to running brokers, wave by wave, and to their folders.
 
     A change that was interrupted goes on with the wave that was written last: its brokers may not have acted.
+    If `stop` returns true after a wave, the change ends there and can go on later.
 
     Raises
     ------
@@ -33,12 +51,18 @@ def apply_change(change: Change, federation: RunningFederation) -> list[str]:
     """
     change.store.require_free(change.files)
     changed: set[str] = set()
-    begin = max(change.rollout.done - 1, 0)
-    for number, wave in enumerate(change.rollout.waves[begin:], start=begin + 1):
+    cut: dict[str, tuple[float, float]] = {}
+    waves = change.rollout.waves
+    for number in range(max(change.rollout.done, 1), len(waves) + 1):
         rollout = replace(change.rollout, done=number)
-        changed.update(apply_wave(wave, change.delta, change.inventory, federation, rollout))
+        update = apply_wave(waves[number - 1], change.delta, change.inventory, federation, rollout)
+        changed.update(update.changed)
+        for topic, (began, ended) in update.cut.items():
+            cut[topic] = cut.get(topic, (began, ended))[0], ended
+        if number < len(waves) and stop():
+            return Update(sorted(changed), cut, number, stopped=True)
     changed.update(change.store.update(change.files, change.described))
-    return sorted(changed)
+    return Update(sorted(changed), cut, len(waves))
 
 
 def apply_wave(
@@ -47,8 +71,8 @@ def apply_wave(
     inventory: Inventory,
     federation: RunningFederation,
     rollout: Rollout | None = None,
-) -> list[str]:
-    """Apply a wave to running brokers, and wait until it has taken effect; return the files that changed.
+) -> Update:
+    """Apply a wave to running brokers, and wait until it has taken effect.
 
     The manifest notes the `rollout`, so that it can be resumed. The files are written first: if that
     fails, no broker was touched. A broker that cannot be started again counts as one that ended by itself.
@@ -56,21 +80,23 @@ def apply_wave(
     brokers, watch, settings = federation.brokers, federation.watch, federation.settings
     rank = {broker: place for place, broker in enumerate(delta.new.order)}
     steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
-    running = list(brokers.running)
     store = FederationFolder(brokers.folder)
     described = replace(store.read(), rollout=rollout)
     files = wave_files(steps, delta, inventory, settings)
     changed = store.update(files, described, only=True, secured=settings.secret is not None)
+    began = time.monotonic()
     # Stop all before starting any: otherwise a restarted bridge could log in at a broker about to stop.
-    stopped = {
-        step.broker: brokers.stop(step.broker)
-        for step in steps
+    stopped = brokers.stop_together(
+        step.broker
+        for step in reversed(steps)
         if step.action in (STOP, START, RESTART) and step.broker in brokers.running
-    }
-    positions = watch.positions(running)
+    )
+    positions = watch.positions({*brokers.running, *(step.broker for step in steps)})
     try:
         for step in steps:
             if step.action in (START, RESTART):
+                # A bridge that is refused tries again only after seconds: its listeners start before it.
+                watch.wait(_listening(step, steps, inventory), positions)
                 brokers.start(step.broker)
             elif step.action == RELOAD:
                 _reload(step, delta, federation)
@@ -80,10 +106,24 @@ def apply_wave(
             if step.action != STOP and step.broker in stopped:
                 brokers.running.setdefault(step.broker, stopped[step.broker])
         raise
-    watch.wait(expected_observations(steps, delta, brokers.running), positions, seconds=30.0)
-    orphans = orphaned_sessions(delta, steps)
-    end_sessions(orphans, inventory, settings, federation.certificate)
-    return changed
+    ended = dict.fromkeys(delta.cut_by(steps), time.monotonic())
+    shown = watch.wait(expected_observations(steps, delta, brokers.running), positions, seconds=30.0)
+    for (_, seen), moment in shown.items():
+        for topic in [seen.what] if seen.what else delta.new.bridges.get(seen.link or ("", ""), ()):
+            if topic in ended:
+                ended[topic] = max(ended[topic], moment)
+    end_sessions(orphaned_sessions(delta, steps), inventory, settings, federation.certificate)
+    return Update(changed, {topic: (began, moment) for topic, moment in ended.items()})
+
+
+def _listening(step: Step, steps: Iterable[Step], inventory: Inventory) -> dict[str, set[Observation]]:
+    """Return what the listeners of a broker show that start with it, before it dials them."""
+    starting = {other.broker for other in steps if other.action in (START, RESTART)}
+    return {
+        other: {Observation(LISTENING, what=str(place.bridge_port or place.port))}
+        for other in starting & (step.bridges or {}).keys()
+        for place in [inventory.endpoints[other]]
+    }
 
 
 def end_sessions(

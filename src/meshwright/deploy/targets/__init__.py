@@ -113,6 +113,10 @@ class Target:
     """Reads existing configurations, and finds what is wrong with them."""
     watch: Callable[[Brokers, BrokerSettings], Watch]
     """Returns what observes running brokers."""
+    restart_seconds: float
+    """From the stop of a broker until the links that it dials are up again, on an idle machine."""
+    redial_seconds: float
+    """From the stop of a broker until those that dial it and stay have dialled it again, at most."""
     capabilities: Capabilities = Capabilities()
 
     @property

@@ -49,5 +49,8 @@ TARGET = Target(
     check_existing=check_existing,
     lint=inspect,
     watch=Logs,
+    restart_seconds=0.2,
+    redial_seconds=2.0,
 )
-"""Mosquitto 2, which can do all that a plan may ask."""
+"""Mosquitto 2, which can do all that a plan may ask. Its `restart_timeout` is at least one second, and 2.0
+counts whole seconds: it dials again after one to two."""

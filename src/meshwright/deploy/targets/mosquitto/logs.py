@@ -57,6 +57,8 @@ class Logs:
         lines = []
         for line in text[: text.rfind(b"\n") + 1].decode(errors="replace").splitlines():
             words = SECRET_PART.sub(r"\1", line.partition(": ")[2])
+            # A broker at an IPv6 address says so, in the same words.
+            words = words.replace("Opening ipv6 listen", "Opening ipv4 listen")
             if connected := CONNECTED.match(words):
                 lines.append(f"connected {connected[1]}")
             elif disconnected := DISCONNECTED.match(words):
@@ -72,8 +74,8 @@ class Logs:
         *,
         seconds: float = 30.0,
         while_waiting: Callable[[], None] | None = None,
-    ) -> None:
-        """Wait until each broker has logged all that is wanted after its position.
+    ) -> dict[tuple[str, Observation], float]:
+        """Wait until each broker has logged all that is wanted after its position; return when it did.
 
         `while_waiting` is called between two looks at the logs.
 
@@ -82,15 +84,21 @@ class Logs:
         InputError
             If a broker stops by itself, or lines are still missing after `seconds`.
         """
-        missing = {broker: log_lines(seen, self.qos) for broker, seen in wanted.items() if seen}
+        missing = {
+            broker: {_log_line(each, self.qos): each for each in seen}
+            for broker, seen in wanted.items()
+            if seen
+        }
+        shown: dict[tuple[str, Observation], float] = {}
         end = time.monotonic() + seconds
         while True:
             for broker in list(missing):
-                missing[broker] -= set(self.lines(broker, since.get(broker, 0)))
+                for line in missing[broker].keys() & set(self.lines(broker, since.get(broker, 0))):
+                    shown[broker, missing[broker].pop(line)] = time.monotonic()
                 if not missing[broker]:
                     del missing[broker]
             if not missing:
-                return
+                return shown
             self.brokers.check()
             if time.monotonic() > end:
                 listed = [f"{broker}: {line}" for broker, lines in missing.items() for line in sorted(lines)]
