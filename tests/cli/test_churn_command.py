@@ -10,8 +10,8 @@ import pytest
 
 import meshwright as mw
 from meshwright.churn import POLICIES, LiveOverlay, Policy, random_churn, replay
-from meshwright.store.runs import write_trace
 from terminal import meshwright
+from written_inputs import write_trace
 
 FIGURES = (
     "policy", "rounds", "mean_join_edges", "mean_leave_edges", "median_join_seconds", "median_leave_seconds",

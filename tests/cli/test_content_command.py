@@ -12,8 +12,9 @@ from meshwright.content import ALGORITHMS, assign
 from meshwright.content.cost import cost
 from meshwright.store.content.content_plans import read_content_plan
 from meshwright.store.content.workloads import read_workload
-from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
+from meshwright.store.traffic import CHANNELS, RATES, Traffic
 from terminal import meshwright
+from written_inputs import write_traffic
 
 FIGURES = {"algorithm", "cost", "access_cost", "core_cost", "crr", "max_load", "seconds"}
 

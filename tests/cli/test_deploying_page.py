@@ -13,8 +13,9 @@ import pytest
 import meshwright as mw
 from brokers import PROGRAM
 from meshwright.cli import deploy
-from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
+from meshwright.store.traffic import CHANNELS, RATES, Traffic
 from terminal import meshwright
+from written_inputs import write_traffic
 
 DOCS = Path(__file__).parents[2] / "docs"
 HELD = {"berlin": {"rain", "wind"}, "oslo": {"rain", "wind"}, "rome": {"rain"}, "ulm": {"wind"}}

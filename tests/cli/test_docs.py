@@ -269,6 +269,25 @@ def test_accidents_and_attacks_name_their_tests() -> None:
             assert "def test_" in file.read_text(encoding="utf-8"), name
 
 
+def test_each_sentence_on_security_names_its_test() -> None:
+    """What SECURITY.md promises, and what it does not, stands in rows, each with tests that exist."""
+    text = (CHECKOUT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
+    rows = [row for row in rows if not row.endswith((" held by |", " shown by |"))]
+    assert len(rows) >= 20
+    for row in rows:
+        sentence, names = row.strip("| ").split(" | ")
+        assert sentence.rstrip().endswith("."), sentence
+        named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", names)
+        assert named, sentence
+        assert len(named) == names.count("`") // 2, names
+        for file, test in named:
+            found = re.search(rf"^def {test}\(", (CHECKOUT / "tests" / file).read_text("utf-8"), re.MULTILINE)
+            assert found, f"{file}::{test}"
+    promised = text[text.index("## What Meshwright promises") :]
+    assert not re.search("^[-*] ", promised, re.MULTILINE)  # nothing is promised outside of the rows
+
+
 def test_contributing_names_what_is_there() -> None:
     """Every folder and file that CONTRIBUTING names exists, in the checkout or in the package."""
     text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -15,9 +15,10 @@ import pytest
 import meshwright as mw
 from meshwright.formatting import counted
 from meshwright.routes import figures, route
-from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
+from meshwright.store.traffic import CHANNELS, RATES, Traffic
 from meshwright.workloads import unif
 from terminal import meshwright
+from written_inputs import write_traffic
 
 PUBLISHED = [("b00", "t0", 90.0), ("b01", "t1", 5.0), ("nobody", "t1", 5.0)]
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from meshwright.deploy.folder_store import write_federation
 from meshwright.deploy.inventory import Endpoint, Inventory
+from meshwright.deploy.named_trees import NamedTrees, TopicTree
 from meshwright.deploy.passwords import client_password, fingerprint, password, read_secret
 from meshwright.deploy.settings import BrokerSettings, require_protected
+from meshwright.deploy.wiring import wire
 from meshwright.errors import InputError
 
 SECRET = b"0123456789abcdef"
@@ -77,6 +81,39 @@ def test_fingerprints_tell_secrets_apart() -> None:
     assert len(str(fingerprint(SECRET))) == 32
     assert fingerprint(SECRET[::-1]) != fingerprint(SECRET)
     assert fingerprint(None) is None
+
+
+def test_no_file_holds_the_secret(tmp_path: Path) -> None:
+    """Neither configurations nor lists of passwords nor the manifest have the secret they follow from."""
+    trees = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})
+    settings = BrokerSettings("durable", secret=SECRET)
+    folder = write_federation(trees, wire(trees), Inventory.on_loopback("ab"), settings, tmp_path / "f")
+    contents = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    assert any(client_password(SECRET, "a").encode() in content for content in contents.values())
+    for hidden in (SECRET, SECRET.hex().encode(), base64.b64encode(SECRET)):
+        assert not [file for file, content in contents.items() if hidden in content]
+
+
+@pytest.mark.parametrize(
+    ("tls", "secret", "open_"),
+    [
+        (False, None, ("take messages from everybody", "can be read and changed")),
+        (True, None, ("take messages from everybody",)),
+        (False, SECRET, ("get passwords in clear text",)),
+        (True, SECRET, ()),
+    ],
+)
+def test_brokers_beyond_this_machine_need_a_secret_and_tls(
+    tls: bool, secret: bytes | None, open_: tuple[str, ...]
+) -> None:
+    """Without one of them, what is open is named and refused; on this machine nothing is."""
+    settings = BrokerSettings(secret=secret)
+    far, near = (Inventory({"a": Endpoint(host, 1883, tls=tls)}) for host in ("10.0.0.1", "127.0.0.1"))
+    assert require_protected(near, settings, insecure=False) == []
+    notes = require_protected(far, settings, insecure=True)
+    assert [what in note for what, note in zip(open_, notes, strict=True)] == [True] * len(open_)
+    with pytest.raises(InputError, match="accept this with --insecure") if open_ else nullcontext():
+        require_protected(far, settings, insecure=False)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666, 0o620])

@@ -24,8 +24,8 @@ from meshwright.files.atomic import check_place, new_file, new_folder
 from meshwright.files.header import DATASET, FEDERATION, KINDS, PLAN, Kind, write_header
 from meshwright.report import degree_and_support
 from meshwright.store.datasets import read_dataset, write_dataset
-from meshwright.store.runs import write_trace
 from meshwright.workloads import unif, write_raw_events
+from written_inputs import write_trace
 
 OLD = Interest.from_dict({"a": {"x"}, "b": {"x"}})
 NEW = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}, "c": {"y"}})

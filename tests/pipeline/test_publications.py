@@ -15,8 +15,9 @@ from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.readers.formats import Publications
 from meshwright.store.content.content_plans import read_content_plan
 from meshwright.store.content.workloads import read_workload
-from meshwright.store.traffic import Traffic, read_traffic, write_traffic
+from meshwright.store.traffic import Traffic, read_traffic
 from terminal import meshwright
+from written_inputs import write_traffic
 
 if TYPE_CHECKING:
     from conftest import Engine

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from meshwright.churn import Event
 from meshwright.errors import FormatError, InputError
-from meshwright.store.runs import read_trace, write_trace
+from meshwright.store.runs import read_trace
 from strategies import wild_names
+from written_inputs import write_trace
 
 topics = st.lists(wild_names, min_size=1, max_size=3, unique=True).map(tuple)
 events = st.one_of(

@@ -14,7 +14,8 @@ from pyarrow import csv
 from meshwright.errors import FormatError, InputError
 from meshwright.store.content.traffic_workloads import Sources, workload_from_traffic
 from meshwright.store.dataset_parts import QUARANTINE
-from meshwright.store.traffic import CHANNELS, RATES, Traffic, read_traffic, write_traffic
+from meshwright.store.traffic import CHANNELS, RATES, Traffic, read_traffic
+from written_inputs import write_traffic
 
 DESCRIBED = {"counts": {"read": 5, "kept": 4}, "seconds": 10.0, "made_by": {"command": "traffic"}}
 RATE_ROWS = [("b", "x", 1, 100, 0.1, 10.0), ("a", "x", 2, 100, 0.2, 10.0), ("é", "y", 1, 0, 0.1, 0.0)]

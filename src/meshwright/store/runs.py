@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 from meshwright.arrow import from_numpy
 from meshwright.errors import FormatError, InputError
-from meshwright.files.atomic import new_file, new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import CHURN, MIGRATION, write_header
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plan_writer import write_plan
@@ -50,21 +49,6 @@ def read_trace(path: str | Path) -> Iterator[list[Event]]:
     """
     for file in _trace_files(Path(path)):
         yield from _read_rounds(file)
-
-
-def write_trace(rounds: Iterable[Sequence[Event]], path: str | Path) -> Path:
-    """Write rounds of events as a trace; several events of a round get the same `batch`."""
-    path = Path(path)
-    lines = []
-    for number, events in enumerate(rounds):
-        for event in events:
-            record: dict[str, Any] = {"event": event.event, "node": event.node, "topics": list(event.topics)}
-            if len(events) > 1:
-                record["batch"] = number
-            lines.append(json.dumps(record, ensure_ascii=False))
-    with new_file(path) as file:
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
 
 
 def _trace_files(path: Path) -> list[Path]:

@@ -19,11 +19,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from meshwright.arrow import table_schema, to_numpy
-from meshwright.files.atomic import new_folder
-from meshwright.files.header import TRAFFIC, check_header, damaged, read_header, write_header
+from meshwright.files.header import TRAFFIC, check_header, damaged, read_header
 from meshwright.files.schema import Count, Figure
-from meshwright.store.dataset_parts import QUARANTINE, part_name
-from meshwright.store.tables import read_parts, read_table, write_table
+from meshwright.store.dataset_parts import QUARANTINE
+from meshwright.store.tables import read_parts, read_table
 
 FIGURES = {"messages": pa.int64(), "bytes": pa.int64(), "rate": pa.float64(), "byte_rate": pa.float64()}
 RATES = table_schema(publisher=pa.string(), channel=pa.string(), **FIGURES)
@@ -74,17 +73,6 @@ def name_places(column: pa.Array | pa.ChunkedArray, names: list[str]) -> NDArray
     """Return the position of each name of a column in a list that has them all."""
     places = pc.index_in(column.cast(pa.string()), pa.array(names, pa.string()))
     return to_numpy(places).astype(np.int64)
-
-
-def write_traffic(traffic: Traffic, path: str | Path) -> Path:
-    """Write traffic as a folder."""
-    with new_folder(path, TRAFFIC) as folder:
-        for kind, schema in TABLES.items():
-            table: pa.Table | None = getattr(traffic, kind)
-            if table is not None:
-                write_table(table.cast(schema), folder / kind / part_name(0))
-        write_header(folder, TRAFFIC, traffic.described)
-    return Path(path)
 
 
 def read_traffic(path: str | Path) -> Traffic:
