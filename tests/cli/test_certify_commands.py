@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from meshwright.bounds import prices
+from meshwright.workloads import zipf
 from terminal import meshwright
 
 
@@ -180,3 +183,58 @@ def test_a_plan_that_is_replaced_loses_nothing_silently(dataset: Path, tmp_path:
     )
     assert lost in meshwright("plan", dataset, "--out", out, "--force").err
     assert meshwright("plan", dataset, "--out", out).err == ""
+
+
+@pytest.fixture
+def routed(tmp_path: Path) -> tuple[str, str]:
+    """Return a plan with trees, and its dataset."""
+    source, plan = str(tmp_path / "dataset"), str(tmp_path / "plan")
+    sizes = ("--nodes", "60", "--topics", "30", "--size", "5")
+    assert meshwright("workload", "zipf", *sizes, "--out", source).code == 0
+    assert meshwright("plan", source, "--out", plan).code == 0
+    assert meshwright("route", plan, source).code == 0
+    return plan, source
+
+
+def test_a_stopped_proof_is_said_and_continued(routed: tuple[str, str]) -> None:
+    """The answer, the plan and the check say that time ended the proof; a second run improves it."""
+    plan, source = routed
+    said = "the certificate was stopped by the time limit: `meshwright certify` continues it"
+    assert said in meshwright("certify", plan, source, "--seconds", "0").out
+    before = json.loads((Path(plan) / "plan.json").read_text())
+    assert before["figures"]["bound_rising"] == 0
+    verified = meshwright("verify", plan, source)
+    assert (verified.code, said in verified.out) == (0, True)
+    edges, trees = ((Path(plan) / name).read_bytes() for name in ("edges.parquet", "trees.parquet"))
+    answer = meshwright("certify", plan, source, "--json").json
+    after = json.loads((Path(plan) / "plan.json").read_text())
+    assert answer["lower_bound_before"] == before["figures"]["lower_bound"]
+    assert after["figures"]["lower_bound"] == answer["lower_bound"] > answer["lower_bound_before"]
+    assert "bound_rising" not in after["figures"]
+    assert {**after, "figures": 0, "files": 0} == {**before, "figures": 0, "files": 0}
+    assert (Path(plan) / "edges.parquet").read_bytes() == edges
+    assert (Path(plan) / "trees.parquet").read_bytes() == trees
+    verified = meshwright("verify", plan, source)
+    assert (verified.code, "stopped" in verified.out) == (0, False)
+
+
+def test_a_page_of_the_old_proof_is_removed(routed: tuple[str, str]) -> None:
+    """The page says that the proof was stopped; a new proof removes it, and says so."""
+    plan, source = routed
+    assert meshwright("certify", plan, source, "--seconds", "0").code == 0
+    assert meshwright("report", plan, source).code == 0
+    page = Path(plan) / "report.html"
+    assert "stopped by the time limit" in page.read_text()
+    answer = meshwright("certify", plan, source)
+    assert (answer.code, page.exists()) == (0, False)
+    assert "report.html showed the certificate before" in answer.err
+
+
+def test_a_bound_that_rises_gets_more_time() -> None:
+    """Beyond its seconds the proof goes on as long as it gains, and then it was not stopped."""
+    interest = zipf(60, 30, size=5, seed=1)
+    stopped, full = prices(interest, seconds=0.0), prices(interest)
+    longer = prices(interest, seconds=0.0, longest=60.0)
+    assert stopped.rising == 0
+    assert (longer.bound, longer.rising) == (full.bound, None)
+    assert stopped.bound < full.bound

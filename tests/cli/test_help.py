@@ -64,6 +64,7 @@ def test_commands_are_the_promised_ones() -> None:
         "advise",
         "apply",
         "bench",
+        "certify",
         "chaos",
         "churn",
         "compare",

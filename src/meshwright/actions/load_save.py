@@ -75,10 +75,11 @@ def load(
                 f"{path} is a plan: give what it was made for too, mw.load({str(path)!r}, interest)"
             )
         return load_interest(path, node=node, topic=topic, delimiter=delimiter, header=header, kind=kind)
-    return _load_plan(path, load_interest(interest), costs)
+    return load_stored(path, load_interest(interest), costs)
 
 
-def _load_plan(path: str | Path, interest: Interest, costs: LinkCosts | None) -> Plan:
+def load_stored(path: str | Path, interest: Interest, costs: LinkCosts | None = None) -> Plan:
+    """Load a stored plan over what was planned of the interest that it was made for."""
     from meshwright.bounds import Prices
     from meshwright.designs.plan import Plan
     from meshwright.names import PLAIN
@@ -91,7 +92,13 @@ def _load_plan(path: str | Path, interest: Interest, costs: LinkCosts | None) ->
     overlay, figures = stored.overlay_on(planned), stored.figures
     prices = None
     if figures.get("lower_bound") is not None:
-        prices = Prices(planned, prices_on(stored, planned), int(figures["lower_bound"]), checked=False)
+        prices = Prices(
+            planned,
+            prices_on(stored, planned),
+            int(figures["lower_bound"]),
+            checked=False,
+            rising=figures.get("bound_rising"),
+        )
     known, bound = stored.metadata, figures.get("solver_bound")
     if costs is not None:
         costs = costs.rebase(planned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 EFFORTS = ("full", "first")
 NEEDED = "needed at least"
 """The phase that progress reports next to the bound so far."""
+ROUNDS = 4
+"""Rounds of the ascent over which the rise of the bound is measured."""
+WORTHWHILE = 0.03
+"""A search seldom saves more than this share of the links that prices and a greedy design give it."""
 FAINT = np.float32(1e-4)
 """A price of 0 cannot rise: prices to start from begin at this at least."""
 
@@ -41,6 +46,7 @@ def prices(
     effort: str = "full",
     start: Prices | None = None,
     seconds: float | None = None,
+    longest: float | None = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Prices:
@@ -57,7 +63,10 @@ def prices(
         Prices of an earlier run for the same interest, to continue from. The bound never gets worse.
     seconds
         Stop improving in time to be done by then; the answer then depends on the machine's speed. By default
-        it does not. The first prices take as long as they take.
+        it does not. The first prices take as long as they take. What the limit cuts is noted as `rising`.
+    longest
+        Go on until then, after `seconds`, while the bound still rises faster than links are found: by more
+        than `WORTHWHILE` in the time that is left.
     threads
         How many threads to use; the prices do not depend on it.
     progress
@@ -89,11 +98,13 @@ def prices(
         0 if start is None else PAYING,
         clock,
     )
-    while not ascent.done:
+    curve = [(clock.gone, float(best.bound))]
+    while not ascent.done or _goes_on(ascent, curve, longest):
         if progress is not None:
             proven = max(best.bound, int(ascent.value), int(ascent.value_paying))
             progress(proven, ascent.step / STEPS, NEEDED)
         ascent.round()
+        curve.append((clock.gone, max(curve[-1][1], ascent.value, ascent.value_paying)))
     clock.reserved = 0.0
     for price, value in ((ascent.best_paying, ascent.value_paying), (ascent.best, ascent.value)):
         if value > best.bound - 1 and (best.bound < value or clock.allows(weighing)):
@@ -101,7 +112,25 @@ def prices(
             best = found if found.bound > best.bound else best
     if progress is not None:
         progress(best.bound, 1.0, NEEDED)
-    return best
+    return best if ascent.step >= ascent.steps else replace(best, rising=_slope(curve))
+
+
+def _slope(curve: list[tuple[float, float]]) -> float:
+    """Return by how much the bound rose a second in the last rounds."""
+    (began, low), (ended, high) = curve[-min(len(curve), ROUNDS + 1)], curve[-1]
+    return (high - low) / max(ended - began, 1e-3) if len(curve) > 1 else 0.0
+
+
+def _goes_on(ascent: Ascent, curve: list[tuple[float, float]], longest: float | None) -> bool:
+    """Give an ascent without time a tenth more, if the bound rises enough; return whether it did."""
+    clock = ascent.clock
+    if longest is None or clock.seconds is None or ascent.step >= ascent.steps or clock.seconds >= longest:
+        return False
+    risen = _slope(curve) * (longest - clock.gone)
+    worthwhile = len(curve) == 1 or risen > WORTHWHILE * curve[-1][1]
+    if worthwhile:
+        clock.seconds = min(longest, clock.seconds + longest / 10)
+    return worthwhile and not ascent.done
 
 
 def _check(

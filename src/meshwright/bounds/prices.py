@@ -6,7 +6,7 @@ topics ask for, what pairs carry, and the number of links that follows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,8 @@ class Prices:
     """How many links every overlay that connects each topic needs at least."""
     checked: bool = True
     """Whether the bound was computed here. One that was read from a plan is only what the plan states."""
+    rising: float | None = None
+    """If a limit of time cut the search for prices: by how many links a second the bound rose at the end."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scaled", in_range(self.scaled, 1))
@@ -103,7 +105,7 @@ def require_prices(prices: object) -> Prices:
             f"the prices prove that {proven.bound:,} links are needed, not {prices.bound:,} as stated: leave "
             "them out"
         )
-    return proven
+    return replace(proven, rising=prices.rising)
 
 
 def gap(edges: int, bound: int) -> float | None:

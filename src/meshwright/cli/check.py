@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.options import Columns, Costs, Source, Spark
+from meshwright.cli.options import Columns, Costs, Source, Spark, Threads
 from meshwright.cli.output import LINKS, Answer, ProgressBar, amounts
 
 VERIFY_EXAMPLES = (
@@ -53,6 +53,35 @@ def verify(
     with ProgressBar(wording=wording) as bar:
         found = verify_plan(plan, source, columns, k=k, costs=costs, spark=spark, progress=bar)
     return Answer(found, *verdict_lines(found.report), passed=found.report.passed)
+
+
+CERTIFY_EXAMPLES = ("meshwright certify plan subscriptions.csv --seconds 60",)
+
+
+def certify(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder, by path or URL.")],
+    source: Source,
+    *,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds", metavar="S", min=0, help="Stop the proof in time; by default it ends by itself."
+        ),
+    ] = None,
+    columns: Columns,
+    threads: Threads = 1,
+) -> Answer:
+    """Prove how few links a plan needs at least, and store the proof in it.
+
+    A plan that has a proof already continues from its prices: the bound never gets worse. Links and trees
+    stay. Where the time ends the proof, the answer says how fast the bound was still rising.
+    """
+    from meshwright.actions.certify import certify_plan
+
+    with ProgressBar(wording=LINKS) as bar:
+        return Answer(
+            certify_plan(plan, source, seconds=seconds, columns=columns, threads=threads, progress=bar)
+        )
 
 
 REPORT_EXAMPLES = (

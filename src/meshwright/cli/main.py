@@ -192,6 +192,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Choose a design": {
         "advise": "design",
         "compare": "design",
+        "certify": "check",
         "soc": "soc",
         "churn": "churn",
         "chaos": "churn",

@@ -76,7 +76,10 @@ def design(
     timing = proofs.Timing(algorithm, given) if certify else None
     if timing is not None:
         if prices is None:
-            prices = bounds.prices(interest, seconds=timing.for_prices, threads=threads, progress=progress)
+            prices = bounds.prices(
+                interest, seconds=timing.for_prices, longest=timing.longest_prices, threads=threads,
+                progress=progress,
+            )  # fmt: skip
         taken |= timing.for_search
     pricing = {"prices": prices} if chosen.priced else {}
     build = chosen.load()

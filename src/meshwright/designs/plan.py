@@ -71,6 +71,7 @@ class Plan:
             "total_cost": None if self.costs is None else total_cost(overlay, self.costs),
             "lower_bound": None if self.prices is None else self.prices.bound,
             "gap": None if self.known_bound is None or support < 1 else gap(len(overlay), self.known_bound),
+            "bound_rising": None if self.prices is None else self.prices.rising,
             **self._degree_figures(complete=support == 1),
             "solver_bound": self.solver_bound,
         }
@@ -140,7 +141,7 @@ class Plan:
                 f"degree: {figures['average_degree']:.2f} on average, {figures['max_degree']} at most",
                 f"support: {percentage(figures['support'])} of what a complete overlay connects",
                 *([] if self.costs is None else [f"cost: {amount(figures['total_cost'])} in all"]),
-                *self._proof_lines(),
+                *self.proof_lines(),
                 f"time: {duration(self.seconds)}{self._time_of_proof(proving)}",
             ]
         )
@@ -196,7 +197,7 @@ class Plan:
 
         return mw.report(self, path)
 
-    def _proof_lines(self) -> list[str]:
+    def proof_lines(self) -> list[str]:
         """Return lines that say how close the plan is to the fewest links possible, as far as known."""
         figures, lines = self.figures, []
         if "lower_bound" in figures:
@@ -206,7 +207,7 @@ class Plan:
                 if "gap" in figures and figures["lower_bound"] == self.known_bound
                 else ""
             )
-            lines.append(f"certified: {near}{needed}")
+            lines += [f"certified: {near}{needed}", *rising_lines(figures.get("bound_rising"))]
         lines += degree_lines(figures)
         if "solver_bound" in figures:
             above = gap(len(self.overlay), int(figures["solver_bound"]))
@@ -217,6 +218,21 @@ class Plan:
             )
             lines.append(f"by the solver: {'no overlay has fewer links' if above == 0 else near}")
         return lines
+
+
+def rising_lines(rising: float | None) -> list[str]:
+    """Return a line that says that a limit of time cut the certificate, if it did.
+
+    >>> rising_lines(12.0)
+    ['the certificate was stopped by the time limit while still rising, by 12 links a second: `meshwright \
+certify` continues it']
+    >>> rising_lines(None), rising_lines(0)
+    ([], ['the certificate was stopped by the time limit: `meshwright certify` continues it'])
+    """
+    if rising is None:
+        return []
+    still = f" while still rising, by {amount(rising)} links a second" if rising else ""
+    return [f"the certificate was stopped by the time limit{still}: `meshwright certify` continues it"]
 
 
 def degree_lines(figures: Mapping[str, Any]) -> list[str]:

@@ -104,6 +104,8 @@ LOW_DEGREE = frozenset({"minmax", "low", "gpm", "spidercastm", "randomm"})
 """Designs that aim at a low maximum degree, or keep to a limit of it."""
 FOR_PRICES = 0.4
 """The share of a budget in seconds for the prices of a plan with a certificate."""
+MOST_FOR_PRICES = 0.75
+"""The share at most, while the bound still rises."""
 FOR_DEGREES = 0.15
 """The share for the proof of degrees."""
 
@@ -140,6 +142,11 @@ class Timing:
     def for_prices(self) -> float | None:
         """The seconds for prices."""
         return None if self.clock.seconds is None else FOR_PRICES * self.clock.seconds
+
+    @property
+    def longest_prices(self) -> float | None:
+        """The seconds for prices as long as their bound rises faster than a search finds links."""
+        return None if self.clock.seconds is None else MOST_FOR_PRICES * self.clock.seconds
 
     @property
     def for_search(self) -> dict[str, float]:
@@ -203,8 +210,9 @@ def certify(
     """Return the plan with a proof of how many links are needed at least.
 
     A plan that keeps degrees low also gets a proof of how many are needed at its degree, and of how low the
-    maximum degree can be. Proofs that `known` plans of the same interest have are used again. `seconds` stops
-    the proofs in time; the first prices take as long as they take.
+    maximum degree can be. Proofs that `known` plans of the same interest have are used again. The plan's own
+    prices are where the search for better ones begins. `seconds` stops the proofs in time; the first prices
+    take as long as they take.
 
     >>> import meshwright as mw
     >>> plan = mw.certify(mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm"))
@@ -228,7 +236,7 @@ def certify(
     else:
         share = 1.0 if degree is None else FOR_PRICES / (FOR_PRICES + FOR_DEGREES)
         most = None if seconds is None else share * seconds
-        prices = bounds.prices(interest, seconds=most, threads=threads, progress=progress)
+        prices = bounds.prices(interest, start=plan.prices, seconds=most, threads=threads, progress=progress)
     plan = replace(plan, prices=prices)
     for proof in of_degrees:
         if _fits(proof, prices, degree, seconds):

@@ -160,7 +160,10 @@ def _gap_card(facts: PlanFacts) -> str:
             "above the fewest links", f"≤ {excess(gap)}", f"by the solver: at least {solver:,} are needed"
         )
     if gap is not None:
-        return card("above the fewest links", f"≤ {excess(gap)}", f"certified: at least {bound:,} are needed")
+        cut = "" if facts.verdict.bound_rising is None else "; the proof was stopped by the time limit"
+        return card(
+            "above the fewest links", f"≤ {excess(gap)}", f"certified: at least {bound:,} are needed{cut}"
+        )
     if bound is not None:
         return card("links needed", f"≥ {bound:,}", "certified, to connect every topic")
     return card("above the fewest links", "unknown", "not certified: plan with --certify")

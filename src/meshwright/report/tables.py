@@ -277,6 +277,8 @@ def _cost_lines(report: PlanReport) -> list[str]:
 
 def _bound_lines(report: PlanReport) -> list[str]:
     """Say what the plan's prices prove, and what was not checked."""
+    from meshwright.designs.plan import rising_lines
+
     reasons = {
         "solver_bound": "it is the solver's word",
         "lower_bound": "verify without --master to check it",
@@ -296,7 +298,7 @@ def _bound_lines(report: PlanReport) -> list[str]:
             else ""
         )
         lines = [f"certified: {'' if by_solver else near}{needed}"]
-    return [*lines, *_degree_lines(report), *left]
+    return [*lines, *_degree_lines(report), *rising_lines(report.bound_rising), *left]
 
 
 def _degree_lines(report: PlanReport) -> list[str]:

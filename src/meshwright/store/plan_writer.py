@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from meshwright.errors import InputError, OutputError
-from meshwright.files.atomic import new_folder
+from meshwright.files.atomic import new_folder, one_writer
 from meshwright.files.header import PLAN, check_digests, header_text, read_description, write_header
 from meshwright.files.urls import names_in
 from meshwright.plan_tables import GROUPS
@@ -24,7 +25,7 @@ from meshwright.store.plan_parts import (
     edge_table,
     price_table,
 )
-from meshwright.store.plans import StoredPlan, holder_table
+from meshwright.store.plans import StoredPlan, holder_table, read_plan
 from meshwright.store.tables import table_digest, write_table
 
 if TYPE_CHECKING:
@@ -65,6 +66,34 @@ def write_plan(plan: Plan, path: str | Path, *, finish: Callable[[Path], object]
         write_header(folder, PLAN, content)
         if finish is not None:
             finish(folder)
+    return Path(path)
+
+
+def write_certificate(plan: Plan, path: str | Path) -> Path:
+    """Replace the certificate of a stored plan; links and trees stay, and the page, which shows it, goes."""
+    names = (
+        "lower_bound",
+        "gap",
+        "bound_rising",
+        "at_degree",
+        "bound_at_degree",
+        "gap_at_degree",
+        "degree_bound",
+    )
+    with one_writer(path), new_folder(path, PLAN) as folder:
+        stored = read_plan(path)
+        _, tables = _stored_form(plan)
+        for file in stored.path.iterdir():
+            if PLAN.owns(file.name) and file.suffix == ".parquet":
+                shutil.copy2(file, folder)
+        for name in (PRICES_FILE, DEGREE_PRICES_FILE):
+            if name in tables:
+                write_table(tables[name], folder / name)
+        left_out = ("format", "schema", "files")
+        content = {name: value for name, value in stored.metadata.items() if name not in left_out}
+        figures = {name: value for name, value in stored.figures.items() if name not in names}
+        figures |= {name: value for name, value in plan.figures.items() if name in names}
+        write_header(folder, PLAN, {**content, "figures": figures})
     return Path(path)
 
 

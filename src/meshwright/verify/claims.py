@@ -93,6 +93,8 @@ class PlanReport:
     """The number of links that its prices prove to be needed."""
     solver_bound: int | None = None
     """The number of links that its solver found to be needed, as the plan states it."""
+    bound_rising: float | None = None
+    """By how many links a second the bound rose when a limit of time cut the proof, as the plan states it."""
     at_degree: int | None = None
     """The degree for which the plan states a number of links."""
     degrees: DegreeProofs | None = None
@@ -306,7 +308,8 @@ def compare_with_claims(
         total_cost=cost,
         stated_cost=stated_cost,
         lower_bound=bound,
-        solver_bound=_solver_bound(claims),
+        solver_bound=_solver_bound(claims) if proofs is not None else None,
+        bound_rising=claims.figures.get("bound_rising"),
         at_degree=None if degrees is None else claims.figures["at_degree"],
         degrees=degrees,
         unchecked=tuple(left),
