@@ -23,6 +23,7 @@ from meshwright.names import MQTT, TopicKind, check_topic_kind, guess_topic_kind
 from meshwright.store.datasets import read_dataset, read_topic_kind
 from meshwright.store.row_files import (
     DELIMITERS,
+    LONGEST_LINE,
     check_delimiter,
     check_names,
     check_operations,
@@ -84,6 +85,8 @@ def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
     operations: list[str | None] = []
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
+            if len(line) > LONGEST_LINE:
+                raise FormatError(f"line {number} is longer than {LONGEST_LINE:,} bytes; correct it")
             if not line.strip():
                 continue
             record = parse_object(line, f"line {number}")

@@ -6,7 +6,9 @@ rows aside and run on executors; they find columns, delimiters and operations by
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +25,7 @@ from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import parse_json
 from meshwright.files.limits import expand_gzip
 from meshwright.formatting import counted
-from meshwright.store.tables import first_line
+from meshwright.store.tables import decode_table, first_line
 
 OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
 """The operations of events, in lower case, and whether each is an unsubscribe."""
@@ -71,6 +73,10 @@ def other_delimiter(found: Sequence[str], delimiter: str = ",") -> str | None:
     marks = (mark for mark in DELIMITERS if mark != delimiter and len(found) == 1 and mark in found[0])
     mark = next(marks, None)
     return None if mark is None else f"--delimiter {DELIMITERS[mark]}"
+
+
+LONGEST_LINE = 1 << 20
+"""The longest line in bytes that Arrow reads as a whole."""
 
 
 class Record(dict[str, Any]):
@@ -134,7 +140,9 @@ def errors_name_file(path: Path) -> Iterator[None]:
     try:
         yield
     except (UnicodeDecodeError, pa.ArrowException, OSError) as error:
-        text = first_line(error)
+        text, too_long = first_line(error), long_line(path)
+        if too_long is not None:
+            raise FormatError(f"{path} cannot be read: {too_long}") from error
         if isinstance(error, UnicodeDecodeError) or "UTF8" in text or "UTF-8" in text:
             raise FormatError(f"{path} is not UTF-8 text: save it as UTF-8") from error
         if isinstance(error, OSError) and error.strerror:
@@ -152,6 +160,24 @@ def errors_name_file(path: Path) -> Iterator[None]:
         if str(path) in str(error):
             raise
         raise type(error)(f"{path}: {error}") from error
+
+
+def long_line(path: Path) -> str | None:
+    """Say which line of a file of lines is too long, if one is; Arrow only says that it cannot go on."""
+    if path.name.lower().endswith(".parquet") or not path.is_file():
+        return None
+    lines = size = 0
+    try:
+        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+            while part := file.readline(LONGEST_LINE):
+                size += len(part)
+                if part.endswith(b"\n"):
+                    lines, size = lines + 1, 0
+                elif size > LONGEST_LINE:
+                    return f"line {lines + 1} is longer than {LONGEST_LINE:,} bytes; correct it"
+    except (OSError, EOFError, zlib.error):
+        return None
+    return None
 
 
 def _csv_source(path: Path) -> Any:
@@ -223,7 +249,7 @@ def read_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
                 f"{parquet.metadata.num_rows} rows are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
                 "sample the data, or split it by topic"
             )
-        table = parquet.read(columns=list(columns))
+    table = decode_table(path, columns)
     return pa.table({name: _as_strings(table.column(name)) for name in columns})
 
 

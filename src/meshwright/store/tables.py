@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from meshwright.arrow import from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
+from meshwright.files.limits import SMALL_ROWS, SMALL_TABLE, STEP, Decoded
 from meshwright.files.urls import files_in, open_input
 
 ROWS_AT_ONCE = 1 << 20
@@ -43,25 +45,21 @@ def table_digest(table: pa.Table) -> str:
 
 def read_table(file: Path, schema: pa.Schema) -> pa.Table:
     """Read one Parquet file that must have these columns and types, without nulls."""
-    import pyarrow.parquet as pq
-
     if not file.exists():
         raise damaged(file.parent, f"{file.name} is missing")
-    try:
-        with pq.ParquetFile(file) as parquet:
-            found = parquet.schema_arrow
-            absent = [name for name in schema.names if name not in found.names]
-            if absent:
-                raise damaged(file, f"no column {first_five(absent)}")
-            repeated = [name for name in schema.names if found.names.count(name) > 1]
-            if repeated:
-                raise damaged(file, f"more than one column {first_five(repeated)}")
-            table = parquet.read(columns=schema.names).select(schema.names)
-    except (pa.ArrowException, OSError) as error:
-        raise parquet_error(file, error) from error
+    with open_parquet(str(file)) as parquet:
+        found = parquet.schema_arrow
+    absent = [name for name in schema.names if name not in found.names]
+    if absent:
+        raise damaged(file, f"no column {first_five(absent)}")
+    repeated = [name for name in schema.names if found.names.count(name) > 1]
+    if repeated:
+        raise damaged(file, f"more than one column {first_five(repeated)}")
+    for field in schema:
+        if found.field(field.name).type != field.type:
+            raise damaged(file, f"column {field.name!r} is {found.field(field.name).type}, not {field.type}")
+    table = decode_table(file, schema.names)
     for field, column in zip(schema, table.columns, strict=True):
-        if column.type != field.type:
-            raise damaged(file, f"column {field.name!r} is {column.type}, not {field.type}")
         if column.null_count and not field.nullable:
             raise damaged(file, f"column {field.name!r} has nulls")
         try:
@@ -93,6 +91,106 @@ def open_parquet(file: str, **options: Any) -> Iterator[Any]:
         raise missing_error(file) from error
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(file, error) from error
+
+
+DECODED_ROWS = 1 << 18
+"""Rows of a batch."""
+
+
+def decode_table(file: str | Path, columns: Sequence[str], groups: Sequence[int] | None = None) -> pa.Table:
+    """Return columns of a Parquet file, or of some of its row groups; see `decode_batches`."""
+    with open_parquet(str(file)) as parquet:
+        schema = pa.schema([parquet.schema_arrow.field(name) for name in dict.fromkeys(columns)])
+    batches = [batch for _, batch in decode_batches(file, schema.names, groups, least=SMALL_TABLE)]
+    schema = pa.schema([(field.name, _plain_type(field.type)) for field in schema])
+    return pa.Table.from_batches(batches, schema)
+
+
+def decode_batches(
+    file: str | Path,
+    columns: Sequence[str],
+    groups: Sequence[int] | None = None,
+    *,
+    encoded: Sequence[str] = (),
+    least: int = SMALL_ROWS,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield columns of a Parquet file in batches, each with the number of its row group.
+
+    A few bytes may stand for gigabytes: one long text for many rows, many rows for one value, a page of
+    zeros. So texts are read as positions in a dictionary, and what they take is counted before they become
+    texts. Those of the columns that stay `encoded` take their dictionary, and four bytes per row.
+
+    Raises
+    ------
+    InputError
+        If the file expands too far.
+    FormatError
+        If a column is nested, or the file cannot be read.
+    """
+    with open_parquet(str(file)) as parquet:
+        metadata, schema = parquet.metadata, parquet.schema_arrow
+    nested = [name for name in columns if pa.types.is_nested(schema.field(name).type)]
+    if nested:
+        raise FormatError(f"column {nested[0]!r} of {file} is {schema.field(nested[0]).type}: make it flat")
+    with open_input(str(file)) as opened:
+        decoded = Decoded(file, opened.seek(0, os.SEEK_END), least)
+    place = {metadata.schema.column(number).path: number for number in range(metadata.num_columns)}
+    groups = range(metadata.num_row_groups) if groups is None else groups
+    chunks = {
+        (group, name): metadata.row_group(group).column(place[name]) for group in groups for name in columns
+    }
+    stated = sum(max(chunk.total_uncompressed_size, 4 * chunk.num_values) for chunk in chunks.values())
+    decoded.add(stated)
+    decoded.count = 0
+    texts = [name for name in columns if _plain_type(schema.field(name).type) in TEXTS]
+    # Arrow has no dictionaries for texts that state how they differ from the one before.
+    shared = {
+        name
+        for (_, name), chunk in chunks.items()
+        if name in texts and any(encoding.startswith("DELTA") for encoding in chunk.encodings)
+    }
+    options = {"metadata": metadata, "read_dictionary": [name for name in texts if name not in shared]}
+    with open_parquet(str(file), **options) as parquet:
+        for group in groups:
+            rows = DECODED_ROWS
+            for name in shared:  # each may be as long as all that is stored
+                rows = min(rows, max(STEP // max(chunks[group, name].total_uncompressed_size, 1), 64))
+            before: dict[str, int] = {}
+            for batch in parquet.iter_batches(rows, [group], list(columns), use_threads=False):
+                if not columns:  # rows alone
+                    yield group, batch
+                    continue
+                made = []
+                for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                    decoded.add(_decoded_size(column, name in encoded, name, before))
+                    made.append(column if name in encoded else _decoded(column, schema.field(name).type))
+                yield group, pa.RecordBatch.from_arrays(made, names=batch.schema.names)
+
+
+TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _decoded(column: pa.Array, stated: pa.DataType) -> pa.Array:
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    kind = _plain_type(stated)
+    return plain if plain.type == kind else plain.cast(kind)
+
+
+def _decoded_size(column: pa.Array, encoded: bool, name: str, before: dict[str, int]) -> int:
+    """Return the bytes of a column, as it is or decoded; `before` has the sizes of dictionaries."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    size = 4 * len(column)
+    if encoded:
+        new, before[name] = column.dictionary.nbytes - before.get(name, 0), column.dictionary.nbytes
+        size += max(int(new), 0)
+    elif column.type.value_type in TEXTS:
+        size += int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
+    return size
 
 
 def missing_error(path: str) -> InputError:
@@ -167,14 +265,11 @@ class NamedColumns:
     @classmethod
     def read(cls, file: Path) -> NamedColumns:
         """Read a Parquet file."""
-        import pyarrow.parquet as pq
-
         if not file.is_file():
             raise damaged(file.parent, f"{file.name} is missing")
-        try:
-            return cls(file, pq.read_table(file))
-        except (pa.ArrowException, OSError) as error:
-            raise parquet_error(file, error) from error
+        with open_parquet(str(file)) as parquet:
+            names = parquet.schema_arrow.names
+        return cls(file, decode_table(file, names))
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a required column without gaps."""

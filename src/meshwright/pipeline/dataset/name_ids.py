@@ -33,7 +33,7 @@ from meshwright.pipeline.dataset.blocks import (
     unpack_names,
 )
 from meshwright.pipeline.dataset.name_ranks import BYTES_IN_A_PART, cut_at, large_names
-from meshwright.store.tables import RowGroup, open_parquet, row_groups
+from meshwright.store.tables import RowGroup, decode_table, row_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,8 +51,7 @@ FOUND = "ids binary, names binary"
 
 def read_group(piece: RowGroup) -> pa.Array:
     """Read the names of a row group, on an executor."""
-    with open_parquet(piece.file) as parquet:
-        column = parquet.read_row_group(piece.number, columns=["name"]).column("name")
+    column = decode_table(piece.file, ["name"], [piece.number]).column("name")
     return pa.chunked_array(column.chunks, pa.string()).combine_chunks()
 
 

@@ -30,7 +30,7 @@ from meshwright.pipeline.dataflow import (
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.datasets import DatasetHeader
 from meshwright.store.interest_files import Columns, load_interest
-from meshwright.store.tables import RowGroup, open_parquet, read_parts, row_groups
+from meshwright.store.tables import RowGroup, decode_table, read_parts, row_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -258,8 +258,7 @@ def read_groups(pieces: Sequence[RowGroup], batches: Batches) -> Iterator[pa.Rec
     Reading them with Spark would convert all values from columns to rows and back.
     """
     for number in each_number(batches):
-        with open_parquet(pieces[number].file) as parquet:
-            table = parquet.read_row_group(pieces[number].number, columns=["node", "topic"])
+        table = decode_table(pieces[number].file, ["node", "topic"], [pieces[number].number])
         nodes, topics = (
             table.column(name).to_numpy().astype("<i4", copy=False) for name in ("node", "topic")
         )
@@ -293,7 +292,6 @@ def read_few_names(folder: str, ids: Ids) -> list[str]:
     for piece in row_groups(folder):
         here = wanted[(wanted >= piece.begin) & (wanted < piece.begin + piece.rows)]
         if len(here):
-            with open_parquet(piece.file) as parquet:
-                names = parquet.read_row_group(piece.number, columns=["name"]).column("name")
+            names = decode_table(piece.file, ["name"], [piece.number]).column("name")
             found |= zip(here.tolist(), names.take(pa.array(here - piece.begin)).to_pylist(), strict=True)
     return [found[int(each)] for each in ids]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from meshwright.errors import FormatError, InputError, OutputError, first_five
 from meshwright.files.atomic import new_file
 from meshwright.files.exchange import flush, take_place
+from meshwright.files.limits import SMALL_TABLE
 from meshwright.files.remote import (
     exists,
     make_folder,
@@ -26,7 +27,7 @@ from meshwright.pipeline.dataflow import Batches, arrow_schema, each_number
 from meshwright.pipeline.follow.events import FIRST, STAMP, STATE
 from meshwright.pipeline.readers.sources import SourceFile, list_files
 from meshwright.pipeline.session.jobs import tasks_at_once
-from meshwright.store.tables import open_parquet
+from meshwright.store.tables import decode_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -236,11 +237,9 @@ def read_shares(shares: Sequence[Sequence[str]], columns: str, batches: Batches)
     schema = arrow_schema(columns)
     for number in each_number(batches):
         for file in shares[number]:
-            with open_parquet(file) as parquet:
-                for group in range(parquet.num_row_groups):
-                    table = parquet.read_row_group(group, columns=schema.names).select(schema.names)
-                    # Files may differ in what they state of nulls.
-                    yield from table.cast(schema).to_batches()
+            for _, batch in decode_batches(file, schema.names, least=SMALL_TABLE):
+                # Files may differ in what they state of nulls.
+                yield batch.select(schema.names).cast(schema)
 
 
 FILES_IN_A_TASK = 16

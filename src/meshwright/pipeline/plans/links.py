@@ -26,7 +26,7 @@ from meshwright.pipeline.session.jobs import tasks_at_once
 from meshwright.plan_tables import EDGES
 from meshwright.store.plan_parts import EDGES_FILE
 from meshwright.store.plans import StoredPlan
-from meshwright.store.tables import open_parquet
+from meshwright.store.tables import decode_table, open_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,8 +108,7 @@ def read_pieces(pieces: Sequence[Piece], batches: Batches) -> Iterator[pa.Record
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file, group, first = pieces[number]
-            with open_parquet(file) as parquet:
-                table = parquet.read_row_group(group, columns=EDGES.names).combine_chunks()
+            table = decode_table(file, EDGES.names, [group]).combine_chunks()
             if any(column.null_count for column in table.columns):
                 raise damaged(file, "some links have nulls")
             ranks = np.arange(first, first + table.num_rows)

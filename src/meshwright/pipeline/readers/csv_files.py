@@ -86,6 +86,8 @@ def read_layout(path: str, reading: Reading) -> Layout | None:
     if not reading.header:
         return Layout(None, reading, path)
     header, more = text.first_line(path)
+    if len(header) >= text.LONGEST_LINE:
+        raise FormatError(f"the first line of {path} is longer than {text.LONGEST_LINE:,} bytes: correct it")
     if not header and more:
         raise FormatError(f"the first line of {path} is blank, not a header: remove the blank lines")
     return Layout(header, reading, path) if header else None

@@ -7,34 +7,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from meshwright.arrow import is_text
 from meshwright.errors import InputError
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows, partition_roles
+from meshwright.pipeline.readers.rows import (
+    LONGEST_RECORD,
+    Bad,
+    Rows,
+    column_roles,
+    make_rows,
+    partition_roles,
+)
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import is_utf8
 from meshwright.store.row_files import find_column
-from meshwright.store.tables import open_parquet
+from meshwright.store.tables import decode_batches, open_parquet
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
-ROWS_AT_ONCE = 1 << 18
-
 
 def read_parquet(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
     """Yield the rows of the row groups that begin in a stretch; their places are those in the file."""
     with open_parquet(stretch.path) as parquet:
-        schema = parquet.schema_arrow
+        metadata, schema = parquet.metadata, parquet.schema_arrow
     columns = find_columns(schema, reading, stretch.path)
-    names = [columns[what] for what in ("node", "topic") if what in columns]
-    texts = [name for name in names if is_text(schema.field(name).type)]
-    with open_parquet(stretch.path, read_dictionary=texts) as parquet:
-        for place, batch in _batches(parquet, stretch, columns):
-            yield batch_rows(batch, place, stretch, columns)
+    for place, batch in _batches(metadata, stretch, columns):
+        yield batch_rows(batch, place, stretch, columns)
 
 
 def read_columns(path: str, reading: Reading) -> dict[str, str]:
@@ -100,19 +103,20 @@ def _suits(kind: pa.DataType, what: str, *, values: bool) -> bool:
 
 
 def _batches(
-    parquet: pq.ParquetFile, stretch: Stretch, columns: Mapping[str, str]
+    metadata: pq.FileMetaData, stretch: Stretch, columns: Mapping[str, str]
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the batches of the row groups that begin in a stretch, each with the place of its first row."""
-    place = 0
-    for number in range(parquet.num_row_groups):
-        group = parquet.metadata.row_group(number)
+    place, places = 0, {}
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
         if stretch.whole or stretch.begin <= _first_byte(group) < stretch.end:
-            at = place
-            names = list(dict.fromkeys(columns.values()))
-            for batch in parquet.iter_batches(ROWS_AT_ONCE, [number], names, use_threads=False):
-                yield at, batch
-                at += batch.num_rows
+            places[number] = place
         place += group.num_rows
+    names = [columns[what] for what in ("node", "topic") if what in columns]
+    read = list(dict.fromkeys(columns.values()))
+    for number, batch in decode_batches(stretch.path, read, list(places), encoded=names):
+        yield places[number], batch
+        places[number] += batch.num_rows
 
 
 def _first_byte(group: pq.RowGroupMetaData) -> int:
@@ -127,23 +131,48 @@ def batch_rows(
     """Return the rows of a batch, whose first row has this place."""
     bad = Bad()
     numbers: NDArray[np.int64] = np.arange(batch.num_rows)
-    fields = {what: _decode_broken(batch.column(name)) for what, name in columns.items()}
+    fields = {what: batch.column(name) for what, name in columns.items()}
     broken = np.zeros(batch.num_rows, dtype=bool)
     for column in fields.values():
-        if not pa.types.is_dictionary(column.type):
-            broken |= _broken_texts(column)
+        broken |= _broken_rows(column)
     if broken.any():
+        short = {what: _cut_texts(column) for what, column in fields.items()}
         for row in np.flatnonzero(broken).tolist():
-            bad.add(place + row, _record(fields, row), NOT_UTF8)
+            bad.add(place + row, _record(short, row), NOT_UTF8)
         numbers = np.flatnonzero(~broken)
-        fields = {what: _without_others(column.take(pa.array(numbers))) for what, column in fields.items()}
-    fields = {what: _plain(column, what) for what, column in fields.items()}
-    return make_rows(stretch, lines, place + numbers, fields, lambda row: _record(fields, row), bad)
+        fields = {what: column.take(pa.array(numbers)) for what, column in fields.items()}
+    fields = {what: _plain(_without_broken(column), what) for what, column in fields.items()}
+    cut = {what: _cut_texts(column) for what, column in fields.items()}
+    return make_rows(stretch, lines, place + numbers, fields, lambda row: _record(cut, row), bad)
 
 
-def _without_others(column: pa.Array) -> pa.Array:
-    """Return a column whose dictionary has no values that no row has: they may not be UTF-8."""
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+def _broken_rows(column: pa.Array) -> NDArray[np.bool_]:
+    """Return which rows have texts that are not UTF-8; a dictionary is checked once."""
+    if not pa.types.is_dictionary(column.type):
+        return _broken_texts(column)
+    values = np.append(_broken_texts(column.dictionary), False)
+    rows: NDArray[np.bool_] = values[column.indices.fill_null(-1).to_numpy()]
+    return rows
+
+
+def _without_broken(column: pa.Array) -> pa.Array:
+    """Return a column whose dictionary has empty texts in the place of those that are not UTF-8."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    values = _broken_texts(column.dictionary)
+    if not values.any():
+        return column
+    kept = pc.if_else(pa.array(values), pa.scalar("", column.dictionary.type), column.dictionary)
+    return pa.DictionaryArray.from_arrays(column.indices, kept)
+
+
+def _cut_texts(column: pa.Array) -> pa.Array:
+    """Return a column for records, which keep the first letters of long texts only."""
+    values = column.dictionary if pa.types.is_dictionary(column.type) else column
+    if not is_text(values.type) or (pc.max(pc.binary_length(values)).as_py() or 0) <= 4 * LONGEST_RECORD:
+        return column
+    cut = pc.binary_slice(values.cast(pa.binary()), 0, 4 * LONGEST_RECORD + 4)
+    return cut if values is column else pa.DictionaryArray.from_arrays(column.indices, cut)
 
 
 def _plain(column: pa.Array, what: str) -> pa.Array:
@@ -155,13 +184,6 @@ def _plain(column: pa.Array, what: str) -> pa.Array:
     if pa.types.is_floating(column.type) and what == "topic":
         return pa.array([None if value is None else repr(value) for value in column.to_pylist()], pa.string())
     return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
-
-
-def _decode_broken(column: pa.Array) -> pa.Array:
-    """Return a column without its dictionary, if that has values that are not UTF-8: it would keep them."""
-    if pa.types.is_dictionary(column.type) and _broken_texts(column.dictionary).any():
-        return column.dictionary_decode()
-    return column
 
 
 def _broken_texts(column: pa.Array) -> NDArray[np.bool_]:
@@ -186,4 +208,6 @@ def _text(value: Any) -> str:
         found = value.cast(pa.binary()).as_py().decode("utf-8", "backslashreplace")
     except (OverflowError, ValueError):  # a time beyond the years of Python
         found = value.value
+    if isinstance(found, bytes):
+        return found.decode("utf-8", "backslashreplace")
     return "" if found is None else str(found)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import IO, Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshwright.errors import FormatError
+from meshwright.files.limits import CountedFile, Decoded
 from meshwright.files.urls import open_input
 from meshwright.pipeline.readers.sources import COMPRESSED, Stretch
 from meshwright.store.tables import missing_error
@@ -98,11 +100,13 @@ def open_text(path: str) -> Iterator[Any]:
     """Open a file, decompress it, and turn errors into one line that names it."""
     try:
         with open_input(path) as file:
-            if path.lower().endswith(".gz"):
-                with gzip.open(file) as plain:
-                    yield plain
-            elif path.lower().endswith(".bz2"):
-                yield _Bz2File(file)
+            if path.lower().endswith(COMPRESSED):
+                decoded = Decoded(path, file.seek(0, os.SEEK_END))
+                file.seek(0)
+                with ExitStack() as opened:
+                    packed = path.lower().endswith(".gz")
+                    plain = opened.enter_context(gzip.open(file)) if packed else _Bz2File(file)
+                    yield CountedFile(plain, decoded)
             else:
                 yield file
     except FileNotFoundError as error:
