@@ -191,7 +191,11 @@ def test_a_long_first_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x" * 3_000_000 + "\na,x\n")
     (tmp_path / "s.csv").write_text("node,topic\na,x\nb,x\n")
     long, file = tmp_path / "a.csv", tmp_path / "s.csv"
-    for most, *words in (("262,144", "ingest", long), ("1,048,576", "plan", file, "--costs", long)):
+    cases: list[tuple[str, list[str | Path]]] = [
+        ("262,144", ["ingest", long]),
+        ("1,048,576", ["plan", file, "--costs", long]),
+    ]
+    for most, words in cases:
         line = meshwright(*words, "--out", tmp_path / "out").complaint
         assert f"is longer than {most} bytes" in line
         assert len(line) < 300
