@@ -160,3 +160,32 @@ def test_an_overlay_keeps_its_own_edges() -> None:
     assert overlay.edges == [("a", "b"), ("b", "c")]
     with pytest.raises(ValueError, match="read-only"):
         overlay.u[0] = 1
+
+
+@settings(max_examples=20)
+@given(wild_interests)
+def test_overlays_of_named_links_are_those_of_designs(interest: Interest) -> None:
+    """Pairs of names in any direction, or a graph, give the links with the contributions of the design."""
+    made = mw.design(interest, "gm").overlay
+    again = Overlay.from_edges(interest, [pair[::-1] for pair in made.edges])
+    assert again.edges == made.edges
+    assert again.contribution.tolist() == made.contribution.tolist()
+    graph = Overlay.from_edges(interest, made.to_networkx())
+    assert sorted(graph.edges) == sorted(made.edges)
+    assert graph.contribution.sum() == made.contribution.sum()
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([("a", "q")], "'q', which are no nodes"),
+        ([("a", "a")], "'a' to themselves"),
+        ([("a", "b"), ("b", "a")], "more than once"),
+        ([("a",)], "pairs of node names"),
+        (7, "pairs of node names"),
+    ],
+)
+def test_wrong_links_are_named(edges: object, message: str) -> None:
+    """Unknown nodes, loops, repeated links and what are no pairs are refused in one line."""
+    with pytest.raises(InputError, match=message):
+        Overlay.from_edges(INTEREST, edges)

@@ -88,6 +88,40 @@ class Overlay:
         return found
 
     @classmethod
+    def from_edges(cls, interest: Any, edges: Any) -> Overlay:
+        """Return the overlay of some links between named nodes, in their order; it computes contributions.
+
+        `edges` are pairs of names, or a networkx graph; `interest` is whatever `Interest.of` takes.
+
+        >>> held = {"a": {"x", "y"}, "b": {"x"}, "c": {"x", "y"}}
+        >>> overlay = Overlay.from_edges(held, [("b", "a"), ("a", "c")])
+        >>> overlay.edges, overlay.contribution.tolist()
+        ([('a', 'b'), ('a', 'c')], [1, 2])
+
+        Raises
+        ------
+        InputError
+            If a name is no node of the interest, or a pair is a loop or is there twice.
+        """
+        import meshwright as mw  # contributions are measured in an upper room
+
+        interest = Interest.of(interest)
+        try:
+            pairs = [(a, b) for a, b in (edges.edges() if hasattr(edges, "edges") else edges)]
+        except (TypeError, ValueError) as error:
+            raise InputError("edges are pairs of node names, or a networkx graph") from error
+        place = {name: number for number, name in enumerate(interest.node_names.to_pylist())}
+        unknown = dict.fromkeys(name for pair in pairs for name in pair if name not in place)
+        if unknown:
+            raise InputError(f"edges name {first_five(unknown)}, which are no nodes of the interest")
+        loops = [a for a, b in pairs if a == b]
+        if loops:
+            raise InputError(f"edges link {first_five(loops)} to themselves: leave these out")
+        ends = np.array([sorted((place[a], place[b])) for a, b in pairs], dtype=np.int32).reshape(-1, 2)
+        u, v = ends.T.copy()
+        return cls(interest, u, v, mw.measure.contributions(interest, u, v))
+
+    @classmethod
     def empty(cls, interest: Interest) -> Overlay:
         """Return the overlay without links."""
         nothing = np.zeros(0, dtype=np.int32)
