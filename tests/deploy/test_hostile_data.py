@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -97,6 +98,44 @@ def test_a_manifest_writes_no_lines(
     assert f" {field} " in str(raised.value)
     assert "\n" not in str(raised.value)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
+    ("it does not say where brokers 'c' are", lambda it: it["bridges"][0].update(listener="c")),
+    ("it does not say where brokers 'c' are", lambda it: it["bridges"][0].update(dialler="c")),
+    ("a broker or bridge is there twice", lambda it: it["brokers"].append({**it["brokers"][0], "port": 1})),
+    ("a broker or bridge is there twice", lambda it: it["bridges"].append(it["bridges"][0])),
+    ("1 of 0 waves are done", lambda it: it.update(rollout={**ROLLOUT, "done": 1})),
+    (
+        "it does not say where brokers 'c' are",
+        lambda it: it.update(rollout={**ROLLOUT, "waves": [[{**STEP, "broker": "c", "action": "stop"}]]}),
+    ),
+    (
+        "it does not say where brokers 'c' are",
+        lambda it: it.update(rollout={**ROLLOUT, "waves": [[{**STEP, "bridges": {"c": {"x": "both"}}}]]}),
+    ),
+    (
+        "a step stops 'b', which is not there",
+        lambda it: it.update(rollout={**ROLLOUT, "waves": 2 * [[{**STEP, "action": "stop"}]]}),
+    ),
+    (
+        "rollout.waves[0][0].action is 'explode', not reload, restart, start or stop",
+        lambda it: it.update(rollout={**ROLLOUT, "waves": [[{**STEP, "action": "explode"}]]}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "edit"), WRONG)
+def test_a_manifest_names_what_it_has(
+    tmp_path: Path, said: str, edit: Callable[[dict[str, Any]], object]
+) -> None:
+    """Bridges and steps of brokers that are not there, or there twice, are damage and no accident later."""
+    folder = write_federation(PAIR, wire(PAIR), Inventory.on_loopback("ab"), BrokerSettings(), tmp_path / "f")
+    content = json.loads((folder / "federation.json").read_text())
+    edit(content)
+    (folder / "federation.json").write_text(json.dumps(content))
+    with pytest.raises(FormatError, match=rf"federation\.json is damaged: {re.escape(said)}; write it again"):
+        read_federation(folder)
 
 
 @pytest.mark.parametrize("control", ["\n", "\r", "\0", "\x0b", "\x7f", "\x85", "\u2028", "\ud800"])

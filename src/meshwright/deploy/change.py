@@ -191,12 +191,7 @@ def write_wave(change: Change, wave: str) -> tuple[int, list[str]]:
     change.store.require_free(change.files)  # a change is refused as a whole, before its first wave
     if number >= total:
         return total, change.store.update(change.files, change.described)
-    described = replace(change.before, rollout=replace(rollout, done=number))
-    if rollout.done == 0:
-        # Another plan was being rolled out: what is in the files now is where this one begins.
-        described = replace(
-            described, wiring=change.before.current, inventory=change.before.current_inventory
-        )
+    described = change.before.during(replace(rollout, done=number))
     files = wave_files(rollout.waves[number - 1], change.delta, change.inventory, change.settings)
     secured = change.settings.secret is not None
     return number, change.store.update(files, described, only=True, secured=secured)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from msgspec import Meta
 
 from meshwright.deploy.targets import RELOAD, RESTART, START, STOP
 from meshwright.deploy.wiring import (
@@ -19,7 +21,7 @@ from meshwright.deploy.wiring import (
     client_id,
     local_client_id,
 )
-from meshwright.files.schema import Filter, Line
+from meshwright.files.schema import END, Filter, Line
 from meshwright.formatting import counted
 
 if TYPE_CHECKING:
@@ -35,11 +37,19 @@ def name_lines(lines: Sequence[TopicLine]) -> str:
     return shown + (f" and {len(lines) - 3} more" if len(lines) > 3 else "")
 
 
+Action: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=f"^(?:{RELOAD}|{RESTART}|{START}|{STOP}){END}", description="reload, restart, start or stop"
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Step:
     """One action on one broker, and the bridges that the broker dials afterwards."""
 
-    action: str
+    action: Action
     broker: Line
     removed: tuple[TopicLine, ...] = ()
     added: tuple[TopicLine, ...] = ()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from msgspec import Struct
 from meshwright.deploy.inventory import BrokerRecord, Inventory, moved_brokers
 from meshwright.deploy.rollout import Rollout, RolloutRecord
 from meshwright.deploy.settings import BrokerSettings
-from meshwright.deploy.targets import DEFAULT_TARGET, TARGETS
+from meshwright.deploy.targets import DEFAULT_TARGET, STOP, TARGETS
 from meshwright.deploy.wiring import Direction, Wiring, folder_of
-from meshwright.errors import FormatError, InputError
+from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.folder_change import CompletedFolder
 from meshwright.files.header import FEDERATION, check_header, damaged, header_text, read_header
 from meshwright.files.schema import Digest, Filter, InnerPath, Line
@@ -55,7 +56,7 @@ class FederationHeader(Struct, forbid_unknown_fields=True):
     profile: str
     version: str
     """The version of the brokers' program; in the file, the field has the name of the target."""
-    secret_fingerprint: str | None
+    secret_fingerprint: Line | None
     brokers: tuple[ListedBroker, ...]
     bridges: tuple[BridgeRecord, ...]
     files: dict[InnerPath, Digest]
@@ -96,6 +97,12 @@ class DeployedFederation:
         current = self.current
         named = dict.fromkeys((*current.order, *(listener for _, listener in current.bridges)))
         return Inventory.during_change({broker: endpoints[broker] for broker in named})
+
+    def during(self, rollout: Rollout | None) -> DeployedFederation:
+        """Return what the manifest says during a rollout; one to another target begins where this one is."""
+        if self.rollout is None or rollout is None or self.rollout.target == rollout.target:
+            return replace(self, rollout=rollout)
+        return replace(self, wiring=self.current, inventory=self.current_inventory, rollout=rollout)
 
     def must_restart(self, inventory: Inventory, settings: BrokerSettings) -> set[str]:
         """Return the brokers that must restart even if their bridges stay: those with another address.
@@ -171,9 +178,37 @@ def read_federation(path: str | Path) -> DeployedFederation:
             target=target,
         )
         rollout = None if stated.rollout is None else stated.rollout.rollout
+        _check_references(stated, wiring, rollout, endpoints.keys())
     except InputError as error:
         raise damaged(folder / FEDERATION.file, str(error)) from error
     return DeployedFederation(wiring, Inventory.during_change(endpoints), settings, stated.files, rollout)
+
+
+def _check_references(
+    stated: FederationHeader, wiring: Wiring, rollout: Rollout | None, known: Collection[str]
+) -> None:
+    """Check that brokers and bridges are stated once, and that steps and bridges are those of known brokers.
+
+    Raises
+    ------
+    InputError
+        If one is not; the message is a phrase for the end of a line.
+    """
+    there, waves = set(wiring.order), () if rollout is None else rollout.waves
+    if len(there) < len(stated.brokers) or len(wiring.bridges) < len(stated.bridges):
+        raise InputError("a broker or bridge is there twice")
+    if rollout is not None:
+        known = {*known, *rollout.inventory.endpoints}
+        if rollout.done > len(waves):
+            raise InputError(f"{rollout.done} of {len(waves)} waves are done")
+    steps = [step for wave in waves for step in wave]
+    named = {*chain(*wiring.bridges, *((step.broker, *(step.bridges or ())) for step in steps))}
+    if not named <= set(known):
+        raise InputError(f"it does not say where brokers {first_five(sorted(named - set(known)))} are")
+    for step in steps:
+        if step.action == STOP and step.broker not in there:
+            raise InputError(f"a step stops {step.broker!r}, which is not there")
+        (there.discard if step.action == STOP else there.add)(step.broker)
 
 
 def exported_addresses(folders: Iterable[str | Path]) -> dict[str, tuple[str, int]]:

@@ -70,7 +70,7 @@ class Rollout:
 class RolloutRecord(Struct, forbid_unknown_fields=True):
     """A rollout in the manifest."""
 
-    target: str
+    target: Line
     done: Count
     brokers: dict[Line, Endpoint]
     waves: tuple[tuple[Step, ...], ...]

@@ -17,7 +17,7 @@ import meshwright as mw
 from brokers import PROGRAM, unused_ports
 from meshwright.brokers.mosquitto import installed_version
 from meshwright.churn.events import JOIN, LEAVE, Event
-from meshwright.deploy.change import Change
+from meshwright.deploy.change import Change, plan_change
 from meshwright.deploy.delta import Delta
 from meshwright.deploy.folder_store import FederationFolder, update_folders
 from meshwright.deploy.hosts.local import RunningFederation, publish_everywhere, run_federation
@@ -57,6 +57,31 @@ def change_by(delta: Delta, trees: NamedTrees, federation: RunningFederation) ->
     return Change(
         FederationFolder(folder), read_federation(folder), trees, inventory, settings, delta, (), rollout
     )
+
+
+@needs_broker
+def test_another_plan_in_the_middle_of_a_rollout(tmp_path: Path) -> None:
+    """A change begins where an unfinished one to another plan stands, and its manifest can always be read."""
+    links = {"x": TopicTree((("a", "b"),), frozenset("ab"))}
+    two, three = (
+        NamedTrees(("a", "b"), links),
+        NamedTrees(("a", "b", "c"), {"x": TopicTree((("a", "b"), ("a", "c")), frozenset("abc"))}),
+    )
+    with run_federation(two, tmp_path / "run") as federation:
+        store, settings = FederationFolder(tmp_path / "run"), federation.settings
+        first = plan_change(store, three, settings)
+        changing = replace(federation, inventory=first.inventory)
+        apply_wave(
+            first.rollout.waves[0], first.delta, first.inventory, changing, replace(first.rollout, done=1)
+        )
+        assert set(federation.brokers.running) == set("abc")
+        back = plan_change(store, two, settings)
+        rollout = replace(back.rollout, done=1)
+        apply_wave(back.rollout.waves[0], back.delta, back.inventory, changing, rollout)
+        assert set(store.read().wiring.order) == set("abc")
+        apply_change(plan_change(store, two, settings), changing)
+        assert set(federation.brokers.running) == set("ab") == set(store.read().wiring.order)
+        assert publish_everywhere(two, federation).passed
 
 
 @needs_broker

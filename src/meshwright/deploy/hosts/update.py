@@ -81,7 +81,7 @@ def apply_wave(
     rank = {broker: place for place, broker in enumerate(delta.new.order)}
     steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
     store = FederationFolder(brokers.folder)
-    described = replace(store.read(), rollout=rollout)
+    described = store.read().during(rollout)
     files = wave_files(steps, delta, inventory, settings)
     changed = store.update(files, described, only=True, secured=settings.secret is not None)
     began = time.monotonic()
