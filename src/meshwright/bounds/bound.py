@@ -34,8 +34,8 @@ NEEDED = "needed at least"
 """The phase that progress reports next to the bound so far."""
 ROUNDS = 4
 """Rounds of the ascent over which the rise of the bound is measured."""
-WORTHWHILE = 0.03
-"""A search seldom saves more than this share of the links that prices and a greedy design give it."""
+SAVED_A_SECOND = 200.0
+"""About how many links a second a search saves, start by prices included: 4,039 users of a social network."""
 FAINT = np.float32(1e-4)
 """A price of 0 cannot rise: prices to start from begin at this at least."""
 
@@ -65,8 +65,8 @@ def prices(
         Stop improving in time to be done by then; the answer then depends on the machine's speed. By default
         it does not. The first prices take as long as they take. What the limit cuts is noted as `rising`.
     longest
-        Go on until then, after `seconds`, while the bound still rises faster than links are found: by more
-        than `WORTHWHILE` in the time that is left.
+        Go on until then, after `seconds`, while the bound still rises faster than a search saves links: by
+        more than `SAVED_A_SECOND`.
     threads
         How many threads to use; the prices do not depend on it.
     progress
@@ -126,8 +126,7 @@ def _goes_on(ascent: Ascent, curve: list[tuple[float, float]], longest: float | 
     clock = ascent.clock
     if longest is None or clock.seconds is None or ascent.step >= ascent.steps or clock.seconds >= longest:
         return False
-    risen = _slope(curve) * (longest - clock.gone)
-    worthwhile = len(curve) == 1 or risen > WORTHWHILE * curve[-1][1]
+    worthwhile = len(curve) == 1 or _slope(curve) > SAVED_A_SECOND
     if worthwhile:
         clock.seconds = min(longest, clock.seconds + longest / 10)
     return worthwhile and not ascent.done
