@@ -177,7 +177,7 @@ def test_damaged_datasets_are_refused(tmp_path: Path) -> None:
             use(subscriptions(None, place))
     unknown = whole.set_column(0, whole.schema.field(0), pa.array([9999] * len(whole), pa.int32()))
     pq.write_table(unknown, part)
-    with pytest.raises(FormatError, match="some subscriptions have unknown ids"):
+    with pytest.raises(FormatError, match="ids are not all from 0 to 199"):
         profile(subscriptions(None, place))
 
 

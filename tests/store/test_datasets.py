@@ -33,6 +33,7 @@ from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.workloads import zipf
 from object_store import folder_as_store
 from strategies import interests, wild_interests
+from terminal import meshwright
 
 OLD = "02a9eb0371361bfd3b153267d53c309bd1a8ceab97bec704b21f7d1ee53698fb"
 """The fingerprint that schema 1 had for `zipf(30, 8, size=3, seed=3)`."""
@@ -333,3 +334,34 @@ def test_a_dataset_in_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert names_below(system, "bucket/data") == {"own"}
         write_header(made, DATASET, {"nodes": 2})
     assert names_below(system, "bucket/data") == {"own", "manifest.json"}
+
+
+DATASET_DAMAGE: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "no column": lambda table: table.rename_columns(["one", "two"]),
+    "more than one column": lambda table: table.append_column(table.column_names[1], table.column(1)),
+    "has nulls": lambda table: table.set_column(
+        1, table.column_names[1], pa.nulls(table.num_rows, table.schema.field(1).type)
+    ),
+    "is string, not int32": lambda table: table.set_column(
+        0, table.column_names[0], table.column(0).cast(pa.string())
+    ),
+    "ids are not": lambda table: table.set_column(
+        0, table.column_names[0], pa.array([-5, *table.column(0).to_pylist()[1:]], pa.int32())
+    ),
+    "it has no Parquet file": lambda table: table,
+}
+
+
+@pytest.mark.parametrize("kind", ["subscriptions", "topics"])
+@pytest.mark.parametrize("said", DATASET_DAMAGE)
+def test_damaged_parts_are_named(tmp_path: Path, kind: str, said: str) -> None:
+    """A missing part, and renamed, doubled, null or wrong columns, are damage for every command."""
+    dataset = write_dataset(Interest.from_dict({"a": {"x", "y"}, "b": {"x"}}), tmp_path / "dataset")
+    part = dataset / kind / "part-00000.parquet"
+    pq.write_table(DATASET_DAMAGE[said](pq.read_table(part)), part)
+    if said == "it has no Parquet file":
+        part.unlink()
+    for words in (["sample", "--nodes", "1", "--out", str(tmp_path / "out")], ["profile"]):
+        complaint = meshwright(*words, dataset).complaint
+        assert str(dataset / kind) in complaint
+        assert said in complaint

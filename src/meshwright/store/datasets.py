@@ -22,7 +22,7 @@ from meshwright.fingerprint import fold_digests, part_sizes
 from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.names import TopicKind, guess_topic_kind
 from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS, manifest, new_dataset, new_part
-from meshwright.store.tables import first_line, read_parts
+from meshwright.store.tables import RowGroup, first_line, read_parts, read_row_group
 
 
 class DatasetCounts(Struct):
@@ -155,12 +155,9 @@ def read_dataset(path: str | Path) -> Interest:
     topic_names = _names(folder, "topics", counts.topics)
     table = read_parts(folder / "subscriptions", SUBSCRIPTIONS)
     _check_count(folder, "subscriptions", table.num_rows, counts.subscriptions)
-    node_ids = _ids(folder, table.column("node"), len(node_names))
-    topic_ids = _ids(folder, table.column("topic"), len(topic_names))
-    keys = node_ids.astype(np.int64) * max(len(topic_names), 1) + topic_ids
-    if (keys[1:] <= keys[:-1]).any():
-        row = int(np.argmax(keys[1:] <= keys[:-1])) + 1
-        raise damaged(folder / "subscriptions", f"row {row + 1} is out of order or repeated")
+    node_ids, topic_ids = check_subscriptions(
+        folder / "subscriptions", table, len(node_names), len(topic_names)
+    )
     interest = unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
     found = interest.whole_fingerprint if header.schema == 1 else interest.fingerprint
     if header.fingerprint not in (None, found):
@@ -171,19 +168,56 @@ def read_dataset(path: str | Path) -> Interest:
 def _names(folder: Path, kind: str, stated: int) -> pa.Array:
     table = read_parts(folder / kind, NAMES)
     _check_count(folder, kind, table.num_rows, stated)
-    if not np.array_equal(to_numpy(table.column("id")), np.arange(table.num_rows)):
-        raise damaged(folder / kind, "ids are not 0, 1, 2 … in order")
+    return check_names(folder / kind, table, 0)
+
+
+def check_names(where: str | Path, table: pa.Table, first: int) -> pa.Array:
+    """Return the names of consecutive rows of a table of names; `first` is the id of the first row.
+
+    Raises
+    ------
+    FormatError
+        If ids or names are out of order, or there twice.
+    """
+    if not np.array_equal(to_numpy(table.column("id")), np.arange(first, first + table.num_rows)):
+        raise damaged(where, "ids are not 0, 1, 2 … in order")
     names = join_text(table.column("name"))
     if not pc.all(pc.less(names[:-1], names[1:]), min_count=0).as_py():
-        raise damaged(folder / kind, "names are not distinct and sorted by their UTF-8 bytes")
+        raise damaged(where, "names are not distinct and sorted by their UTF-8 bytes")
     return names
 
 
-def _ids(folder: Path, column: pa.ChunkedArray, count: int) -> NDArray[np.int32]:
-    ids: NDArray[np.int32] = to_numpy(column)
-    if len(ids) and (ids.min() < 0 or ids.max() >= count):
-        raise damaged(folder / "subscriptions", f"ids are not all from 0 to {count - 1}")
-    return ids
+def read_name_group(group: RowGroup) -> pa.Array:
+    """Read the names of a row group, here or on an executor, as `check_names` does."""
+    return check_names(group.file, read_row_group(group, NAMES), group.begin)
+
+
+def check_subscriptions(
+    where: str | Path, table: pa.Table, nodes: int, topics: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the nodes and topics of consecutive rows of a table of subscriptions.
+
+    Raises
+    ------
+    FormatError
+        If ids are out of range, or rows out of order or there twice.
+    """
+    columns: list[NDArray[np.int32]] = [to_numpy(table.column(name)) for name in ("node", "topic")]
+    for ids, count in zip(columns, (nodes, topics), strict=True):
+        if len(ids) and (ids.min() < 0 or ids.max() >= count):
+            raise damaged(where, f"ids are not all from 0 to {count - 1}")
+    keys = columns[0].astype(np.int64) * max(topics, 1) + columns[1]
+    if (keys[1:] <= keys[:-1]).any():
+        row = int(np.argmax(keys[1:] <= keys[:-1])) + 1
+        raise damaged(where, f"row {row + 1} is out of order or repeated")
+    return columns[0], columns[1]
+
+
+def read_subscription_group(
+    group: RowGroup, nodes: int, topics: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Read a row group of subscriptions, here or on an executor, as `check_subscriptions` does."""
+    return check_subscriptions(group.file, read_row_group(group, SUBSCRIPTIONS), nodes, topics)
 
 
 def _check_count(folder: Path, kind: str, found: int, stated: int) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import mmap
+import os
+import re
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -312,13 +315,24 @@ def _read_json_lines(path: Path, columns: Columns) -> pa.Table:
     schema = pa.schema(dict.fromkeys((OPERATION, node, topic), pa.string()))
     strict = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     try:
-        table = json.read_json(path, parse_options=strict)
+        table = None if _has_null_record(path) else json.read_json(path, parse_options=strict)
     except pa.ArrowInvalid:
         # Integer names, or an error: read line by line, to name the line.
         table = None
     if table is None or any(table.column(column).null_count for column in (node, topic)):
         return read_json_line_by_line(path, node, topic)
     return table
+
+
+NULL_RECORD = re.compile(rb"(?:\A|[}\n])\s*null")
+
+
+def _has_null_record(path: Path) -> bool:
+    """Return whether a file may have the record `null`, at which Arrow's reader crashes."""
+    with path.open("rb") as file:
+        return os.fstat(file.fileno()).st_size > 0 and bool(
+            NULL_RECORD.search(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        )
 
 
 def _read_parquet(path: Path, columns: Columns) -> pa.Table:

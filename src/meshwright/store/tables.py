@@ -48,7 +48,18 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
     if not file.exists():
         raise damaged(file.parent, f"{file.name} is missing")
     with open_parquet(str(file)) as parquet:
-        found = parquet.schema_arrow
+        check_columns(file, parquet.schema_arrow, schema)
+    return _check_values(file, decode_table(file, schema.names), schema)
+
+
+def check_columns(file: str | Path, found: pa.Schema, schema: pa.Schema) -> None:
+    """Check that a file has the columns of a schema, each once and of its type.
+
+    Raises
+    ------
+    FormatError
+        If it does not.
+    """
     absent = [name for name in schema.names if name not in found.names]
     if absent:
         raise damaged(file, f"no column {first_five(absent)}")
@@ -58,7 +69,10 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
     for field in schema:
         if found.field(field.name).type != field.type:
             raise damaged(file, f"column {field.name!r} is {found.field(field.name).type}, not {field.type}")
-    table = decode_table(file, schema.names)
+
+
+def _check_values(file: str | Path, table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table without nulls where the schema has none, and with texts that are UTF-8."""
     for field, column in zip(schema, table.columns, strict=True):
         if column.null_count and not field.nullable:
             raise damaged(file, f"column {field.name!r} has nulls")
@@ -210,22 +224,38 @@ class RowGroup(NamedTuple):
     rows: int
 
 
-def row_groups(folder: str) -> list[RowGroup]:
+def row_groups(folder: str, schema: pa.Schema) -> list[RowGroup]:
     """Return the row groups of all Parquet files in a folder, in order: the units that executors read.
 
     Raises
     ------
     FormatError
-        If a file cannot be read.
+        If there is no file, or one cannot be read, or has other columns.
     """
     found, begin = [], 0
-    for file in files_in(folder, ".parquet"):
+    files = files_in(folder, ".parquet")
+    if not files:
+        raise damaged(folder, "it has no Parquet file")
+    for file in files:
         with open_parquet(file) as parquet:
+            check_columns(file, parquet.schema_arrow, schema)
             for number in range(parquet.num_row_groups):
                 rows = parquet.metadata.row_group(number).num_rows
                 found.append(RowGroup(file, number, begin, rows))
                 begin += rows
     return found
+
+
+def read_row_group(group: RowGroup, schema: pa.Schema) -> pa.Table:
+    """Read a row group, here or on an executor.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read, or has nulls.
+    """
+    table = decode_table(group.file, schema.names, [group.number])
+    return _check_values(group.file, table, schema)
 
 
 def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:

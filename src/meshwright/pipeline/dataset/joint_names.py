@@ -27,6 +27,7 @@ from meshwright.pipeline.dataset.name_ids import (
     read_named,
 )
 from meshwright.pipeline.session.jobs import tasks_at_once
+from meshwright.store.dataset_parts import NAMES
 from meshwright.store.tables import row_groups
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class ClusterNames(JointNames):
 
     def _match(self) -> None:
         """Find the topics that are nodes too; what is found stays on the executors."""
-        pieces = row_groups(inside(self.folder, "topics"))
+        pieces = row_groups(inside(self.folder, "topics"), NAMES)
         asked = numbers(self.spark, len(pieces)).map(partial(read_named, pieces), ASKED)
         found = find_ids(self.spark, asked, inside(self.folder, "nodes"), tasks_at_once(self.spark))
         self._of_topic = found.exchange(len(pieces), "share").map(gather_nodes, OF_TOPIC).keep()

@@ -33,7 +33,9 @@ from meshwright.pipeline.dataset.blocks import (
     unpack_names,
 )
 from meshwright.pipeline.dataset.name_ranks import BYTES_IN_A_PART, cut_at, large_names
-from meshwright.store.tables import RowGroup, decode_table, row_groups
+from meshwright.store.dataset_parts import NAMES
+from meshwright.store.datasets import read_name_group
+from meshwright.store.tables import RowGroup, row_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,12 +51,6 @@ IDS = "share long, codes binary, ids binary"
 FOUND = "ids binary, names binary"
 
 
-def read_group(piece: RowGroup) -> pa.Array:
-    """Read the names of a row group, on an executor."""
-    column = decode_table(piece.file, ["name"], [piece.number]).column("name")
-    return pa.chunked_array(column.chunks, pa.string()).combine_chunks()
-
-
 def ask(share: int, names: pa.Array) -> pa.RecordBatch:
     """Return a share of names as one record."""
     samples = pack(pa.table({"names": sample_names(names)}))
@@ -66,7 +62,7 @@ def ask(share: int, names: pa.Array) -> pa.RecordBatch:
 def read_named(pieces: Sequence[RowGroup], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read row groups of names as shares, on an executor."""
     for number in each_number(batches):
-        yield ask(number, read_group(pieces[number]))
+        yield ask(number, read_name_group(pieces[number]))
 
 
 def find_ids(spark: SparkSession | None, asked: Flow, folder: str, cores: int) -> Flow:
@@ -74,7 +70,7 @@ def find_ids(spark: SparkSession | None, asked: Flow, folder: str, cores: int) -
 
     Both are cut at the same few names, so that one task has all names of a range.
     """
-    pieces = row_groups(folder)
+    pieces = row_groups(folder, NAMES)
     known = numbers(spark, len(pieces)).map(partial(read_named, pieces), ASKED)
     seen = [row for flow in (asked, known) for row in flow.select("samples", "size").collect()]
     samples = {name for row in seen for name in unpack(row.samples).column("names").to_pylist()}
@@ -120,7 +116,7 @@ def answer_ids(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 def names_of(spark: SparkSession | None, folder: str, ids: NDArray[np.int64]) -> pa.Array:
     """Return the names of ids, ascending and not too many; executors read only row groups that have them."""
-    pieces = row_groups(folder)
+    pieces = row_groups(folder, NAMES)
     bases = np.array([piece.begin for piece in pieces])
     needed = np.unique(np.searchsorted(bases, ids, side="right") - 1).tolist() if len(ids) else []
     chosen = [pieces[number] for number in needed]
@@ -137,7 +133,7 @@ def take_names(
 ) -> Iterator[pa.RecordBatch]:
     """Take the names of ids from row groups, on an executor."""
     for number in each_number(batches):
-        names, base = read_group(pieces[number]), pieces[number].begin
+        names, base = read_name_group(pieces[number]), pieces[number].begin
         chosen = ids[(ids >= base) & (ids < base + len(names))]
         if len(chosen):
             taken = names.take(from_numpy(chosen - base))
@@ -146,7 +142,7 @@ def take_names(
 
 def ids_of(spark: SparkSession | None, folder: str, names: Sequence[str]) -> list[int]:
     """Return the ids of a few names, −1 for unknown ones; executors look for them."""
-    pieces = row_groups(folder)
+    pieces = row_groups(folder, NAMES)
     rows = numbers(spark, len(pieces)).map(partial(_look_for, pieces, list(names)), "place long, id long")
     found = {row.place: row.id for row in rows.collect()}
     return [found.get(place, -1) for place in range(len(names))]
@@ -154,7 +150,7 @@ def ids_of(spark: SparkSession | None, folder: str, names: Sequence[str]) -> lis
 
 def _look_for(pieces: Sequence[RowGroup], names: list[str], batches: Batches) -> Iterator[pa.RecordBatch]:
     for number in each_number(batches):
-        places = pc.index_in(pa.array(names, pa.string()), value_set=read_group(pieces[number]))
+        places = pc.index_in(pa.array(names, pa.string()), value_set=read_name_group(pieces[number]))
         found = [(at, place) for at, place in enumerate(places.to_pylist()) if place is not None]
         if found:
             yield make_batch(

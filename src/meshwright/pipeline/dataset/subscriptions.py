@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrow import join_text
 from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, read_record
 from meshwright.files.urls import files_in, inside, local_copy, local_path
@@ -27,10 +26,10 @@ from meshwright.pipeline.dataflow import (
     numbers,
     send,
 )
-from meshwright.store.dataset_parts import NAMES
-from meshwright.store.datasets import DatasetHeader
+from meshwright.store.dataset_parts import NAMES, SUBSCRIPTIONS
+from meshwright.store.datasets import DatasetHeader, check_names, read_name_group, read_subscription_group
 from meshwright.store.interest_files import Columns, load_interest
-from meshwright.store.tables import RowGroup, decode_table, read_parts, row_groups
+from meshwright.store.tables import RowGroup, read_parts, row_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,10 +85,12 @@ class Subscriptions:
         if self.schema == 1:
             return load_interest(self.folder)  # one process made it, so it fits into one
         with local_copy(self.folder) as here:
-            columns = [read_parts(here / kind, NAMES).column("name") for kind in ("nodes", "topics")]
-        self._check_counts(dict(zip(("nodes", "topics"), map(len, columns), strict=True)))
+            node_names, topic_names = (
+                check_names(inside(str(self.folder), kind), read_parts(here / kind, NAMES), 0)
+                for kind in ("nodes", "topics")
+            )
+        self._check_counts({"nodes": len(node_names), "topics": len(topic_names)})
         nothing = np.zeros(0, dtype=np.int32)
-        node_names, topic_names = map(join_text, columns)
         made = unchecked_interest(
             node_names, topic_names, np.zeros(len(node_names) + 1, dtype=np.int64), nothing
         )
@@ -108,7 +109,7 @@ class Subscriptions:
         """
         if self.folder is not None:
             kinds = ("nodes", "topics")
-            groups = {kind: row_groups(inside(str(self.folder), kind)) for kind in kinds}
+            groups = {kind: row_groups(inside(str(self.folder), kind), NAMES) for kind in kinds}
             self._check_counts({kind: sum(piece.rows for piece in found) for kind, found in groups.items()})
 
     def _check_counts(self, found: Mapping[str, int]) -> None:
@@ -121,10 +122,11 @@ class Subscriptions:
         if self.interest is not None:
             return _send(self.spark, self.interest)
         assert self.folder is not None
-        pieces = row_groups(inside(self.folder, "subscriptions"))
+        pieces = row_groups(inside(self.folder, "subscriptions"), SUBSCRIPTIONS)
+        counts = self.counts["nodes"], self.counts["topics"]
         # A task costs more than reading a small row group.
         tasks = min(len(pieces), -(-self.count // ROWS_IN_A_TASK))
-        return numbers(self.spark, len(pieces), tasks).map(partial(read_groups, pieces), GROUP)
+        return numbers(self.spark, len(pieces), tasks).map(partial(read_groups, pieces, counts), GROUP)
 
     def packed(self, shards: int) -> Flow:
         """Return the subscriptions packed for shards, before they are sent: a topic has one shard."""
@@ -179,7 +181,9 @@ def subscriptions(
     local = local_path(source)
     place = os.fspath(source) if local is None else str(Path(local).resolve())
     counts = msgspec.structs.asdict(manifest.counts)
-    return Subscriptions(spark, counts, place, None, manifest.fingerprint, manifest.schema)
+    opened = Subscriptions(spark, counts, place, None, manifest.fingerprint, manifest.schema)
+    opened.check_names()
+    return opened
 
 
 def _read_manifest(source: str | Path) -> DatasetHeader | None:
@@ -252,16 +256,16 @@ def _send(spark: SparkSession | None, interest: Interest) -> Flow:
     return send(spark, [make_batch(GROUP, nodes=[node], topics=[topic]) for node, topic in groups], GROUP)
 
 
-def read_groups(pieces: Sequence[RowGroup], batches: Batches) -> Iterator[pa.RecordBatch]:
+def read_groups(
+    pieces: Sequence[RowGroup], counts: tuple[int, int], batches: Batches
+) -> Iterator[pa.RecordBatch]:
     """Read the row groups with the given numbers, on an executor.
 
     Reading them with Spark would convert all values from columns to rows and back.
     """
     for number in each_number(batches):
-        table = decode_table(pieces[number].file, ["node", "topic"], [pieces[number].number])
-        nodes, topics = (
-            table.column(name).to_numpy().astype("<i4", copy=False) for name in ("node", "topic")
-        )
+        columns = read_subscription_group(pieces[number], *counts)
+        nodes, topics = (column.astype("<i4", copy=False) for column in columns)
         yield make_batch(GROUP, nodes=[nodes], topics=[topics])
 
 
@@ -289,9 +293,9 @@ def read_few_names(folder: str, ids: Ids) -> list[str]:
     """Return the names with the given ids, reading only the row groups that have them."""
     found: dict[int, str] = {}
     wanted = np.unique(ids)
-    for piece in row_groups(folder):
+    for piece in row_groups(folder, NAMES):
         here = wanted[(wanted >= piece.begin) & (wanted < piece.begin + piece.rows)]
         if len(here):
-            names = decode_table(piece.file, ["name"], [piece.number]).column("name")
+            names = read_name_group(piece)
             found |= zip(here.tolist(), names.take(pa.array(here - piece.begin)).to_pylist(), strict=True)
     return [found[int(each)] for each in ids]

@@ -108,7 +108,6 @@ def _verify_tables(
             found, weak = examine_on_cluster(spark, overlay, given, weak=wanted == 2, progress=progress)
             return compare_with_claims(claims, overlay, found, k=wanted, weak=weak, costs=costs, proofs=None)
         stored.check_dataset(given)
-        given.check_names()
         links = read_links(spark, stored, given)
         try:
             found, weak = examine_links(spark, links, given, weak=wanted == 2, progress=progress)

@@ -122,6 +122,8 @@ def parse_window(window: Window, stretch: Stretch, layout: Layout, skip: int = 0
 
 def _parse_plain(data: bytes, window: Window, stretch: Stretch, layout: Layout, skip: int) -> Rows | None:
     """Parse lines without quotes, comments and gaps, all at once; None if Arrow refuses them."""
+    if not _is_utf8(data):  # Arrow raises while it calls `refuse`, where nobody catches it
+        return None
     count = len(window) - skip
     bad, wrong = Bad(), []
 
@@ -143,6 +145,13 @@ def _parse_plain(data: bytes, window: Window, stretch: Stretch, layout: Layout, 
         return window.line(skip + int(kept[row]))
 
     return make_rows(stretch, len(window), window.places[skip + kept], columns, record_of, bad)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _parse_arrow(data: bytes, layout: Layout, refuse: object) -> dict[str, pa.Array] | None:

@@ -1,0 +1,1 @@
+"""Damage to every file that commands read, and what must still hold."""
