@@ -18,7 +18,7 @@ import pytest
 
 import meshwright as mw
 from meshwright.errors import FormatError, InputError
-from meshwright.files.limits import MAX_EXPANSION, CountedFile, Decoded
+from meshwright.files.urls import MAX_EXPANSION, CountedFile, Decoded
 from meshwright.store.tables import decode_batches, decode_table
 from terminal import meshwright
 

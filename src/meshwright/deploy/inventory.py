@@ -14,8 +14,8 @@ from msgspec import Meta, Struct, structs
 
 from meshwright.brokers.processes import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
-from meshwright.files.limits import check_inventory_size
 from meshwright.files.schema import END, Count, Line, check_fields, parse_record
+from meshwright.files.urls import check_inventory_size
 
 COLUMNS = ("broker", "host", "port")
 BOOLEANS = {"yes": "true", "no": "false"}

@@ -23,7 +23,7 @@ from meshwright.arrays import MOST_SUBSCRIPTIONS
 from meshwright.arrow import fill_null, from_strings, is_text, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import parse_json
-from meshwright.files.limits import expand_gzip
+from meshwright.files.urls import expand_gzip
 from meshwright.formatting import counted
 from meshwright.store.tables import decode_table, first_line
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from meshwright.arrow import from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
-from meshwright.files.limits import SMALL_ROWS, SMALL_TABLE, STEP, Decoded
-from meshwright.files.urls import files_in, open_input
+from meshwright.files.urls import SMALL_ROWS, SMALL_TABLE, STEP, Decoded, files_in, open_input
 
 ROWS_AT_ONCE = 1 << 20
 """Rows per row group of a Parquet file; fixed, so that the bytes do not depend on how rows arrive."""

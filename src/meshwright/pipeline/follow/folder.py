@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from meshwright.errors import FormatError, InputError, OutputError, first_five
 from meshwright.files.atomic import new_file
 from meshwright.files.exchange import flush, take_place
-from meshwright.files.limits import SMALL_TABLE
 from meshwright.files.remote import (
     exists,
     make_folder,
@@ -21,7 +20,7 @@ from meshwright.files.remote import (
     remove_folder,
     write_text,
 )
-from meshwright.files.urls import files_in, inside, local_path, names_in
+from meshwright.files.urls import SMALL_TABLE, files_in, inside, local_path, names_in
 from meshwright.formatting import hide_secrets
 from meshwright.pipeline.dataflow import Batches, arrow_schema, each_number
 from meshwright.pipeline.follow.events import FIRST, STAMP, STATE
@@ -159,8 +158,8 @@ def _same_files(
     changed = [str(each[0]) for each in before if tuple(each) not in listed]
     if changed:
         raise FormatError(
-            f"{first_five(changed)} changed or vanished since batch {number} began, which may be written in "
-            "part: restore it"
+            f"{first_five(changed)} changed since batch {number} began, or vanished, and the batch may be "
+            "written in part: restore it"
         )
     return [listed[tuple(each)] for each in before]
 

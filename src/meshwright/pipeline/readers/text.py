@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshwright.errors import FormatError
-from meshwright.files.limits import CountedFile, Decoded
-from meshwright.files.urls import open_input
+from meshwright.files.urls import CountedFile, Decoded, open_input
 from meshwright.pipeline.readers.sources import COMPRESSED, Stretch
 from meshwright.store.tables import missing_error
 
