@@ -136,7 +136,7 @@ def mutate_columns(file: Path, rng: random.Random) -> str:
         table = table.select(names) if len(set(names)) == len(names) else table
     elif kind == "utf8" and pa.types.is_string(column.type):
         bad = [b"\xff\xfe" if rng.random() < 0.3 else str(value).encode() for value in column.to_pylist()]
-        table = table.set_column(at, name, pa.array(bad).view(pa.string()))
+        table = table.set_column(at, name, pa.array(bad, pa.binary()).view(pa.string()))
     elif kind == "nest":
         table = table.set_column(at, name, pa.array([[value] for value in column.to_pylist()]))
     pq.write_table(table, file)

@@ -23,6 +23,8 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
+CHECKED = os.environ.get("MESHWRIGHT_CHECK") == "1"
+"""Whether kernels check the bounds of every index; they are compiled apart."""
 
 TYPE_CHECKING_BLOCK = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)*", re.MULTILINE)
 IMPORT = re.compile(
@@ -79,7 +81,7 @@ def module_folder(module: str, source: str) -> Path | None:
     if base is None:
         return None
     try:
-        folder = base / f"{module}-{digest(Path(source))}"
+        folder = base / f"{module}-{digest(Path(source))}{'-checked' if CHECKED else ''}"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder if _is_private(folder) else None
     except OSError:

@@ -214,6 +214,19 @@ config: Any = numba.config  # its names are made at run time
 announce.listen()
 
 
+def _cast_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    """Return an index as numba's `fix_integer_index` does, without counting negative ones from the end."""
+    from numba import types
+
+    return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+
+if cache.CHECKED:  # numba lets negative indices count from the end before it checks bounds
+    from numba.np import arrayobj
+
+    arrayobj.fix_integer_index = _cast_index
+
+
 def compiled(function: Function) -> Function:
     """Compile when first called; for kernels that make arrays of their own."""
     return _compile(function, pipeline_class=QuickCompiler)
@@ -263,7 +276,9 @@ INNER: dict[str, Any] = {
 def _compile(function: Function, *, keep: bool = True, **options: Any) -> Function:
     """Compile with numba's options; `keep` the machine code on disk, if it can be kept."""
     decorate: Any = numba.njit
-    made = decorate(error_model="numpy", nogil=True, no_cfunc_wrapper=True, **options)(function)
+    made = decorate(
+        error_model="numpy", nogil=True, no_cfunc_wrapper=True, boundscheck=cache.CHECKED, **options
+    )(function)
     folder = cache.module_folder(function.__module__, function.__code__.co_filename)
     if not keep or folder is None or config.DISABLE_JIT:
         return cast("Function", made)
