@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from itertools import pairwise
@@ -130,8 +131,9 @@ READERS: dict[str, list[Command]] = {
 class Worker:
     """A process that runs commands, one after the other; it is started again where it dies or hangs."""
 
-    def __init__(self, seconds: float = 600) -> None:
+    def __init__(self, seconds: float = 600, *, checked: bool = False) -> None:
         self.seconds = seconds
+        self.environment = os.environ | ({"MESHWRIGHT_CHECK": "1"} if checked else {})
         self.process: subprocess.Popen[str] | None = None
 
     def run(self, folder: Path, words: Command) -> tuple[int, str]:
@@ -143,6 +145,7 @@ class Worker:
             here = str(Path(__file__).parents[1])
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=here,
+                env=self.environment,
                 stderr=subprocess.DEVNULL,
             )  # fmt: skip
         assert self.process.stdin is not None

@@ -41,6 +41,14 @@ def worker() -> Iterator[Worker]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def checked_worker() -> Iterator[Worker]:
+    """Return a worker whose kernels check the bounds of every index."""
+    made = Worker(checked=True)
+    yield made
+    made.close()
+
+
 def run_cases(corpus: Path, worker: Worker, folder: Path, cases: int, *, fast: bool) -> list[str]:
     """Damage a file for each case and run a command that reads it; return what went wrong."""
     failures = []
@@ -105,7 +113,7 @@ def test_damaged_files_are_refused(corpus: Path, worker: Worker, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_damaged_files_are_refused_at_length(corpus: Path, worker: Worker, tmp_path: Path) -> None:
-    """Two thousand mutations and all commands."""
+def test_damaged_files_are_refused_at_length(corpus: Path, checked_worker: Worker, tmp_path: Path) -> None:
+    """Two thousand mutations and all commands, with bounds checks in kernels."""
     cases = int(os.environ.get("FUZZ_CASES", MANY))
-    assert run_cases(corpus, worker, tmp_path, cases, fast=False) == []
+    assert run_cases(corpus, checked_worker, tmp_path, cases, fast=False) == []
