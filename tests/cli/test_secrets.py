@@ -49,6 +49,7 @@ LINES = {
     ],
     "route": ["s3/plan s3/dataset", "s3/plan s3/none", "s3/none s3/dataset", "plan s3/dataset"],
     "verify": ["s3/plan s3/dataset", "s3/none s3/dataset"],
+    "certify": ["s3/plan s3/dataset --seconds 1", "s3/none s3/dataset", "s3/plan s3/none"],
     "report": ["s3/plan s3/dataset", "s3/plan s3/dataset --out page.html", "s3/none s3/dataset"],
     "export": [
         "s3/plan --to json --out export.json", "s3/plan --to mosquitto --out s3/federation",
