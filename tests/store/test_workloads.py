@@ -161,3 +161,11 @@ def test_plans_come_back(tmp_path: Path, model: Any) -> None:
     change(tmp_path / "plan" / "assignment.parquet", "broker", ["ghost"])
     with pytest.raises(FormatError, match="unknown brokers 'ghost'"):
         read_content_plan(tmp_path / "plan").broker_of(workload)
+
+
+def test_a_column_that_is_there_twice_is_named(folder: Path) -> None:
+    """Of two columns of one name, nobody knows which is meant."""
+    table = pq.read_table(folder / "rates.parquet")
+    pq.write_table(table.append_column("user", table.column("user")), folder / "rates.parquet")
+    with pytest.raises(FormatError, match=r"rates\.parquet is damaged: more than one column 'user'"):
+        read_workload(folder)

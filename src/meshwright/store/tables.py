@@ -113,7 +113,11 @@ DECODED_ROWS = 1 << 18
 def decode_table(file: str | Path, columns: Sequence[str], groups: Sequence[int] | None = None) -> pa.Table:
     """Return columns of a Parquet file, or of some of its row groups; see `decode_batches`."""
     with open_parquet(str(file)) as parquet:
-        schema = pa.schema([parquet.schema_arrow.field(name) for name in dict.fromkeys(columns)])
+        found = parquet.schema_arrow
+    repeated = [name for name in dict.fromkeys(columns) if found.names.count(name) > 1]
+    if repeated:
+        raise damaged(file, f"more than one column {first_five(repeated)}")
+    schema = pa.schema([found.field(name) for name in dict.fromkeys(columns)])
     batches = [batch for _, batch in decode_batches(file, schema.names, groups, least=SMALL_TABLE)]
     schema = pa.schema([(field.name, _plain_type(field.type)) for field in schema])
     return pa.Table.from_batches(batches, schema)
