@@ -257,3 +257,16 @@ def test_python_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingDependencyError, match="charts"):
         report(plan, tmp_path / "two.html")
+
+
+def test_a_figure_that_trees_do_not_state_is_computed(tmp_path: Path) -> None:
+    """A page is made of a plan that lacks a figure of its trees; its verdict says so."""
+    folder = mw.design(INTEREST, "low").save(tmp_path / "plan")
+    mw.save(mw.route(mw.design(INTEREST, "low")), folder)
+    content = json.loads((folder / "plan.json").read_text())
+    found = content["routes"]["figures"].pop("mean_hops")
+    (folder / "plan.json").write_text(json.dumps(content))
+    facts = stored(folder)
+    assert facts.tree_figures["mean_hops"] == found
+    assert not facts.verdict.passed
+    assert plan_page(facts)

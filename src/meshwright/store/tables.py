@@ -302,7 +302,12 @@ class NamedColumns:
             raise damaged(file.parent, f"{file.name} is missing")
         with open_parquet(str(file)) as parquet:
             names = parquet.schema_arrow.names
-        return cls(file, decode_table(file, names))
+        table = decode_table(file, names)
+        try:
+            table.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise damaged(file, "its texts are not UTF-8") from error
+        return cls(file, table)
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a required column without gaps."""
