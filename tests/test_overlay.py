@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -20,7 +21,7 @@ INTEREST = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
 
 
 def make(u: list[int], v: list[int], contribution: list[int] | None = None) -> Overlay:
-    columns = (u, v, [0] * len(u) if contribution is None else contribution)
+    columns = (u, v, [1] * len(u) if contribution is None else contribution)
     return Overlay(INTEREST, *(np.array(column, dtype=np.int32) for column in columns))
 
 
@@ -160,6 +161,16 @@ def test_an_overlay_keeps_its_own_edges() -> None:
     assert overlay.edges == [("a", "b"), ("b", "c")]
     with pytest.raises(ValueError, match="read-only"):
         overlay.u[0] = 1
+
+
+@pytest.mark.parametrize("contribution", [[0, 0, 0], [1, 1, 1], [1, 1, -1], [2, 0, 0]])
+def test_contributions_that_edges_do_not_have(contribution: list[int]) -> None:
+    """Contributions of zeros, and others that are wrong, are refused, and who counts them is named."""
+    wrong = [i for i, given in enumerate(contribution) if given != (1, 1, 0)[i]]
+    edges = ", ".join(str(((0, 1), (0, 2), (1, 2))[i]) for i in wrong)
+    said = "^.*" + re.escape(f"of the edges {edges}") + r".*Overlay\.from_edges.*\Z"
+    with pytest.raises(InputError, match=said):
+        make([0, 0, 1], [1, 2, 2], contribution)
 
 
 @settings(max_examples=20)

@@ -38,8 +38,16 @@ class Overlay:
     """Ordered edges over an interest.
 
     Edge `i` joins the nodes `u[i] < v[i]` (dense ids). When it was added, it merged two components of
-    `contribution[i]` topics. So the support of every prefix is a cumulative sum.
+    `contribution[i]` topics. So the support of every prefix is a cumulative sum. Contributions are recounted;
+    `from_edges` counts them for you.
 
+    Raises
+    ------
+    InputError
+        If edges are not `0 <= u < v < nodes`, each once, or a contribution is not what its edge merges.
+
+    Examples
+    --------
     >>> interest = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
     >>> overlay = Overlay(interest, [0, 1], [1, 2], [1, 1])
     >>> overlay
@@ -54,6 +62,21 @@ class Overlay:
     contribution: Ids
 
     def __post_init__(self) -> None:
+        self._settle()
+        import meshwright as mw  # contributions are measured in an upper room
+
+        true = mw.measure.contributions(self.interest, self.u, self.v)
+        wrong = np.flatnonzero(true != self.contribution)
+        if len(wrong):
+            given, right = (first_five(row[wrong].tolist()) for row in (self.contribution, true))
+            pairs = first_five(zip(self.u[wrong].tolist(), self.v[wrong].tolist(), strict=True))
+            raise InputError(
+                f"contributions {given} of the edges {pairs} are not what these merge, {right}: "
+                "give pairs of names to Overlay.from_edges, which counts them"
+            )
+
+    def _settle(self) -> None:
+        """Take copies of the columns that cannot be written, and check the edges."""
         for column, what in (("u", "nodes"), ("v", "nodes"), ("contribution", "contributions")):
             own = settled(np.array(as_ids(getattr(self, column), what)))
             object.__setattr__(self, column, own)
@@ -119,13 +142,13 @@ class Overlay:
             raise InputError(f"edges link {first_five(loops)} to themselves: leave these out")
         ends = np.array([sorted((place[a], place[b])) for a, b in pairs], dtype=np.int32).reshape(-1, 2)
         u, v = ends.T.copy()
-        return cls(interest, u, v, mw.measure.contributions(interest, u, v))
+        return unchecked_overlay(interest, u, v, mw.measure.contributions(interest, u, v))
 
     @classmethod
     def empty(cls, interest: Interest) -> Overlay:
         """Return the overlay without links."""
         nothing = np.zeros(0, dtype=np.int32)
-        return cls(interest, nothing, nothing.copy(), nothing.copy())
+        return unchecked_overlay(interest, nothing, nothing, nothing)
 
     def __len__(self) -> int:
         return len(self.u)
@@ -140,7 +163,8 @@ class Overlay:
         """Return the overlay as it was after its first `edges` edges."""
         if not is_whole(edges) or edges < 0:
             raise InputError(f"a prefix of {edges!r} edges: give a whole number of zero or more")
-        return Overlay(self.interest, self.u[:edges], self.v[:edges], self.contribution[:edges])
+        columns = (column[:edges] for column in (self.u, self.v, self.contribution))
+        return unchecked_overlay(self.interest, *columns)
 
     def __repr__(self) -> str:
         return f"Overlay({counted(len(self), 'edge')} over {counted(self.interest.num_nodes, 'node')})"
@@ -202,6 +226,17 @@ class Overlay:
         content = graphml(self.to_networkx()).encode()
         with new_file(path) as file:
             file.write_bytes(gzip.compress(content, mtime=0) if file.suffix == ".gz" else content)
+
+
+def unchecked_overlay(interest: Interest, u: Any, v: Any, contribution: Any) -> Overlay:
+    """Return the overlay of edges whose contributions were counted as they were added.
+
+    Edges are checked, contributions are not: `verify` recounts them.
+    """
+    made = object.__new__(Overlay)
+    made.__dict__.update(interest=interest, u=u, v=v, contribution=contribution)
+    made._settle()
+    return made
 
 
 def graphml(graph: Any) -> str:

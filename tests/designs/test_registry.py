@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import meshwright as mw
 from calls import triples
@@ -17,6 +19,7 @@ from meshwright.formatting import percentage
 from meshwright.greedy import grow, rules
 from meshwright.verify import verify_overlay
 from meshwright.workloads import unif, zipf
+from strategies import interests
 
 BUDGETS: dict[str, dict[str, Any]] = {
     "gpa": {"max_edges": 20},
@@ -56,9 +59,9 @@ def test_an_unknown_parameter_lists_the_known_ones(interest: mw.Interest, algori
 def test_a_missing_parameter_is_named(interest: mw.Interest, algorithm: str, missing: str) -> None:
     """A design that needs a budget does not run without it, or with None for it."""
     chosen: list[dict[str, Any]] = [{}, {missing: None}]
-    for given in chosen:
+    for parameters in chosen:
         with pytest.raises(InputError, match=f"{algorithm} needs {missing}, the budget"):
-            design(interest, algorithm, **given)
+            design(interest, algorithm, **parameters)
 
 
 @pytest.mark.parametrize("parameters", [{"max_edges": -1}, {"max_degree": 1.5}, {"rounds": 0}])
@@ -113,6 +116,20 @@ def test_figures_agree_with_what_is_measured(interest: mw.Interest, algorithm: s
         **({"parallel_edges": 250, "parallel_average_degree": 10} if algorithm == "ring" else {}),
     }
     assert plan.seconds > 0
+
+
+@pytest.mark.parametrize("algorithm", DESIGNS)
+@settings(max_examples=5)
+@given(interests(6, 4), st.data())
+def test_overlays_of_every_design_pass(algorithm: str, interest: mw.Interest, data: st.DataObject) -> None:
+    """Whoever builds the same overlay passes the check of contributions; not with one of them wrong."""
+    made = design(interest, algorithm, **GIVEN.get(algorithm, {})).overlay
+    assert mw.Overlay(interest, made.u, made.v, made.contribution).edges == made.edges
+    if len(made):
+        wrong = made.contribution.copy()
+        wrong[data.draw(st.integers(0, len(made) - 1))] += data.draw(st.sampled_from([-1, 1]))
+        with pytest.raises(InputError, match=r"Overlay\.from_edges"):
+            mw.Overlay(interest, made.u, made.v, wrong)
 
 
 @pytest.mark.parametrize("algorithm", DESIGNS)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from meshwright import Interest, Overlay
 from meshwright.errors import InputError
 from meshwright.measure import diameters, routing_cost
+from meshwright.overlay import unchecked_overlay
 from strategies import overlays
 
 Scope = Literal["induced", "whole"]
@@ -40,7 +41,9 @@ def path(nodes: int, *, chord: bool = False) -> Overlay:
     interest = Interest.from_pairs(np.arange(nodes), np.zeros(nodes, dtype=np.int64))
     u = np.arange(nodes - 1, dtype=np.int32)
     u, v = (np.append(u, 0), np.append(u + 1, nodes - 1)) if chord else (u, u + 1)
-    return Overlay(interest, u.astype(np.int32), v.astype(np.int32), np.zeros(len(u), dtype=np.int32))
+    return unchecked_overlay(
+        interest, u.astype(np.int32), v.astype(np.int32), np.zeros(len(u), dtype=np.int32)
+    )
 
 
 @settings(max_examples=35)
@@ -82,7 +85,7 @@ def test_whole_overlay_may_be_a_shortcut() -> None:
     """Subscribers that are apart in their own sub-overlay may be connected through other nodes."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"y"}, "c": {"x"}})
     ends = (np.array([0, 1], dtype=np.int32), np.array([1, 2], dtype=np.int32))
-    overlay = Overlay(interest, *ends, np.zeros(2, dtype=np.int32))
+    overlay = unchecked_overlay(interest, *ends, np.zeros(2, dtype=np.int32))
     assert diameters(overlay).of_topic.tolist() == [-1, 0]
     assert diameters(overlay, scope="whole").of_topic.tolist() == [2, 0]
 

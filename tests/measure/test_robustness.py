@@ -11,12 +11,13 @@ import naive
 from calls import COMPILED
 from meshwright import Interest, Overlay
 from meshwright.measure import components, redundant_edges, weak_topics
+from meshwright.overlay import unchecked_overlay
 from strategies import overlays
 
 
 def without_edge(overlay: Overlay, position: int) -> Overlay:
     keep = np.arange(len(overlay)) != position
-    return Overlay(overlay.interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
+    return unchecked_overlay(overlay.interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
 
 
 @settings(max_examples=35)
@@ -57,7 +58,7 @@ def test_an_overlay_without_edges_has_no_redundant_ones(subscriptions: dict[str,
 def test_link_without_common_topic_is_redundant() -> None:
     """A link between nodes that share no topic serves no topic."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"y"}})
-    overlay = Overlay(interest, *(np.array([i], dtype=np.int32) for i in (0, 1, 0)))
+    overlay = unchecked_overlay(interest, *(np.array([i], dtype=np.int32) for i in (0, 1, 0)))
     assert redundant_edges(overlay).tolist() == [0]
 
 
@@ -107,7 +108,7 @@ def without_node(overlay: Overlay, failed: int) -> Overlay:
         interest.node_names, interest.topic_names, interest.node_of_slot[alive], interest.node_topics[alive]
     )
     keep = (overlay.u != failed) & (overlay.v != failed)
-    return Overlay(rest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
+    return unchecked_overlay(rest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
 
 
 @pytest.mark.parametrize("subscriptions", [{}, {"a": []}, {"a": ["x"], "b": ["y"]}])
@@ -122,6 +123,6 @@ def test_a_long_ring_and_a_long_path() -> None:
     interest = Interest.from_dict({v: ["x"] for v in nodes.tolist()})
     u, v = np.append(nodes[:-1], 0), np.append(nodes[1:], nodes[-1])
     nothing = np.zeros(len(nodes), dtype=np.int32)
-    assert len(weak_topics(Overlay(interest, u, v, nothing))) == 0
-    path = weak_topics(Overlay(interest, u[:-1], v[:-1], nothing[:-1]))
+    assert len(weak_topics(unchecked_overlay(interest, u, v, nothing))) == 0
+    path = weak_topics(unchecked_overlay(interest, u[:-1], v[:-1], nothing[:-1]))
     assert (path.topics.tolist(), path.nodes.tolist()) == ([0], [1])

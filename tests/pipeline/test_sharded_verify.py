@@ -17,7 +17,7 @@ from meshwright import measure
 from meshwright.errors import FormatError, InputError
 from meshwright.filters.filter_plan import FilterChoice, plan_filters
 from meshwright.interest import Interest
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.pipeline.plans.links import read_links
 from meshwright.pipeline.plans.sharded_verify import examine_links, examine_on_cluster, verify_on_cluster
@@ -98,7 +98,9 @@ def test_groups_of_filters_are_derived_and_verified(engine: Engine, tmp_path: Pa
     pq.write_table(Interest.from_dict(held | {"ulm": ["x"]}).to_arrow(), tmp_path / "other.parquet")
     with pytest.raises(InputError, match="another dataset"):
         verify_on_cluster(engine, tmp_path / "plan", tmp_path / "other.parquet")
-    few = Overlay(filters.groups, made.overlay.u[1:], made.overlay.v[1:], made.overlay.contribution[1:])
+    few = unchecked_overlay(
+        filters.groups, made.overlay.u[1:], made.overlay.v[1:], made.overlay.contribution[1:]
+    )
     write_plan(replace(made, overlay=few, filters=filters), tmp_path / "plan")
     groups = pq.read_table(tmp_path / "plan" / "groups.parquet").to_pydict()
     groups["group"][0] = "y"
@@ -117,7 +119,7 @@ def test_a_broken_plan_is_reported_as_without_spark(
     """The same split topics, weak topics and wrong contributions are found."""
     overlay = mw.design(interest, "gm").overlay
     keep = np.arange(len(overlay)) % 7 != 3
-    broken = Overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
+    broken = unchecked_overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
     found, weak = examine_on_cluster(engine, broken, from_interest(engine, interest), weak=True)
     here, weak_here = verify_overlay(broken), measure.weak_topics(broken)
     assert len(here.split_topics) > 3

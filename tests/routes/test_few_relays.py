@@ -11,7 +11,7 @@ from meshwright.deploy.proof.prediction import predict
 from meshwright.filters.filter_plan import PlannedFilters, plan_filters
 from meshwright.filters.mqtt import example
 from meshwright.interest import Interest
-from meshwright.overlay import Overlay
+from meshwright.overlay import unchecked_overlay
 from meshwright.routes import Trees, route
 from meshwright.routes.choose import GroupTree, prefer_few_relays, relayed_deliveries, wanted_sets
 from naive_filters import filters
@@ -30,7 +30,7 @@ def routed_groups(draw: st.DrawFn) -> tuple[PlannedFilters, Trees]:
     links = {(int(rng.integers(child)), child) for child in range(1, size)}
     links |= {tuple(sorted(rng.choice(size, 2, replace=False).tolist())) for _ in range(size)}
     u, v = np.array(sorted(links), dtype=np.int32).T.copy()
-    return planned, route(Overlay(planned.groups, u, v, np.zeros(len(u), np.int32)))
+    return planned, route(unchecked_overlay(planned.groups, u, v, np.zeros(len(u), np.int32)))
 
 
 def naive_relayed(planned: PlannedFilters, trees: Trees) -> dict[str, int]:

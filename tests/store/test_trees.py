@@ -16,7 +16,7 @@ from damage import mend_digests
 from meshwright import Interest, Plan, design, route
 from meshwright.errors import FormatError, InputError
 from meshwright.files.header import Kind
-from meshwright.overlay import Overlay
+from meshwright.overlay import unchecked_overlay
 from meshwright.plan_tables import ROLES, TREES, LinkTable, TreeTables
 from meshwright.routes import Trees, figures
 from meshwright.store import trees
@@ -105,7 +105,7 @@ def test_roles_are_what_trees_do_not_show() -> None:
     topics = {name: place for place, name in enumerate(interest.topic_names.to_pylist())}
     links = [("a", "b"), ("b", "c"), ("b", "f")]
     u, v = (np.array([numbers[link[end]] for link in links], dtype=np.int32) for end in (0, 1))
-    overlay = Overlay(interest, u, v, np.ones(len(links), dtype=np.int32))
+    overlay = unchecked_overlay(interest, u, v, np.ones(len(links), dtype=np.int32))
     made = route(overlay, publishers=[(numbers["a"], topics["x"])])
     assert roles_of(made).schema.equals(ROLES)
     assert [tuple(row.values()) for row in roles_of(made).to_pylist()] == [

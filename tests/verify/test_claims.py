@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from calls import overlay_of
 from meshwright import Interest, LinkCosts, Overlay, measure
 from meshwright.errors import InputError
+from meshwright.overlay import unchecked_overlay
 from meshwright.plan_tables import ROLES, TREES, LinkTable, TreeTables
 from meshwright.store.plan_parts import edge_table
 from meshwright.verify import (
@@ -125,7 +126,7 @@ def test_nothing_is_not_nearly_something() -> None:
 
 def test_wrong_contributions_are_named() -> None:
     """The positions of edges that state another contribution than they have are listed, the first five."""
-    wrong = Overlay(INTEREST, PATH.u, PATH.v, PATH.contribution + np.array([1, 0, 1]))
+    wrong = unchecked_overlay(INTEREST, PATH.u, PATH.v, PATH.contribution + np.array([1, 0, 1]))
     expected = "the contributions of edges 0, 2 are not as stated"
     assert check(claims_of(), wrong).disagreements == (expected,)
 
@@ -344,7 +345,7 @@ def without_proofs(claims: PlanClaims, found: Verification) -> PlanReport:
 
 def test_disagreements_come_in_order() -> None:
     """Figures, contributions, budgets, cost, trees: each point has its line."""
-    wrong = Overlay(INTEREST, PATH.u, PATH.v, PATH.contribution + 1)
+    wrong = unchecked_overlay(INTEREST, PATH.u, PATH.v, PATH.contribution + 1)
     claims = replace(
         claims_of(nodes=5, lower_bound=4, gap=0.0, total_cost=1.0), parameters={"max_edges": 1}, trees={}
     )

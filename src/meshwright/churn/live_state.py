@@ -45,7 +45,7 @@ from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.jit.announce import working_seconds
 from meshwright.jit.primitives import address_table
 from meshwright.names import Name, name_array
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 
 
 class NameTable:
@@ -382,7 +382,7 @@ class LiveState:
         u, v = np.minimum(rank[us], rank[vs]), np.maximum(rank[us], rank[vs])
         order = np.lexsort((v, u))
         u, v = u[order], v[order]
-        return Overlay(interest, u, v, measure.contributions(interest, u, v))
+        return unchecked_overlay(interest, u, v, measure.contributions(interest, u, v))
 
 
 def _pair_keys(u: Ids, v: Ids) -> Offsets:

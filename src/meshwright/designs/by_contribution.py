@@ -26,7 +26,7 @@ from meshwright.greedy import candidates, grow, rules
 from meshwright.greedy.engine import Start, check_budgets, limit_of
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.progress import Progress, part_of
 
 
@@ -104,7 +104,7 @@ def _degrees(links: Overlay) -> Ids:
 
 def _joined(links: Overlay, u: Ids, v: Ids, contribution: Ids) -> Overlay:
     """Return an overlay with more links at its end."""
-    return Overlay(
+    return unchecked_overlay(
         links.interest,
         np.concatenate((links.u, u)),
         np.concatenate((links.v, v)),

@@ -24,7 +24,7 @@ from meshwright.greedy.rules import check_flag
 from meshwright.interest import Interest
 from meshwright.jit.simd import EIGHT
 from meshwright.measure import contributions
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 
 
 def add_random_links(
@@ -39,7 +39,7 @@ def add_random_links(
     # The kernel closes nodes as they become full, so it takes all to be open at first.
     driver = Driver(state, max_edges=max_edges if max_degree > 0 else 0)
     driver.run(lambda goal, links: run(state, left, goal, links))
-    return Overlay(interest, *driver.links())
+    return unchecked_overlay(interest, *driver.links())
 
 
 def _open_pairs(interest: Interest, seed: int) -> OpenPairs:
@@ -81,7 +81,7 @@ def add_arbitrary_links(
     if links.counts[0] < room:
         draw_from(links, *_unlinked_pairs(links), np.int64(limit))
     u, v = u[: links.counts[0]], v[: links.counts[0]]
-    return Overlay(interest, u, v, contributions(interest, u, v))
+    return unchecked_overlay(interest, u, v, contributions(interest, u, v))
 
 
 def _unlinked_pairs(links: ArbitraryLinks) -> tuple[Ids, Ids]:
@@ -158,7 +158,7 @@ def cover(
         vs,
     )
     us, vs = us[:edges], vs[:edges]
-    return Overlay(interest, us, vs, contributions(interest, us, vs))
+    return unchecked_overlay(interest, us, vs, contributions(interest, us, vs))
 
 
 def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int) -> Picking:

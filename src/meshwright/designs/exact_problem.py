@@ -15,7 +15,7 @@ from meshwright.bounds import pair_topics
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.measure import components, contributions
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 
 Pairs: TypeAlias = NDArray[np.int64]
 Chosen: TypeAlias = NDArray[np.bool_]
@@ -71,7 +71,7 @@ class Problem:
     def overlay(self, chosen: Chosen) -> Overlay:
         """Return the overlay of the chosen pairs, in ascending order."""
         u, v = self.u[chosen], self.v[chosen]
-        return Overlay(self.interest, u, v, contributions(self.interest, u, v))
+        return unchecked_overlay(self.interest, u, v, contributions(self.interest, u, v))
 
     def connects(self, chosen: Chosen) -> bool:
         """Return whether the chosen pairs connect every topic."""

@@ -21,7 +21,7 @@ from meshwright.designs.exact_problem import CLOSE, Chosen, Group, Incumbent, Pa
 from meshwright.greedy import grow, rules
 from meshwright.jit.announce import Clock
 from meshwright.measure import contributions, redundant_edges
-from meshwright.overlay import Overlay
+from meshwright.overlay import unchecked_overlay
 
 TOLERANCE = 1e-3
 """Cuts violated by less are not added."""
@@ -266,7 +266,7 @@ def round_values(problem: Problem, values: Values, cap: int | None = None) -> Ch
     if cap is not None:
         order = order[_within(problem, order.tolist(), cap)]
     u, v = problem.u[order], problem.v[order]
-    start = Overlay(problem.interest, u, v, contributions(problem.interest, u, v))
+    start = unchecked_overlay(problem.interest, u, v, contributions(problem.interest, u, v))
     grown = grow(problem.interest, rules.gm, start=start, max_degree=cap)
     if cap is not None and int(grown.contribution.sum()) < _joins(problem):
         return None

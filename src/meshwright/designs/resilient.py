@@ -29,7 +29,7 @@ from meshwright.greedy.engine import NO_LIMIT, Driver
 from meshwright.greedy.kernels.state import Goal, Links
 from meshwright.interest import Interest
 from meshwright.measure import contributions
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.progress import Progress, part_of
 
 RUNS = (((1, 1, 0), (0, 0, 1)), ((1, 1, 4),))
@@ -122,7 +122,7 @@ def grow_biconnected(
             return run(state, blocks, sweep, row, weights, goal, links)
 
         driver.run(step)
-    return Overlay(interest, *driver.links())
+    return unchecked_overlay(interest, *driver.links())
 
 
 def needed_links(interest: Interest) -> Ids:
@@ -177,7 +177,7 @@ def remove_spare_links(overlay: Overlay) -> Overlay:
     )
     drop_spare_links(product, search, frozen(needed_links(interest), np.int32))
     u, v = overlay.u[product.kept], overlay.v[product.kept]
-    return Overlay(interest, u, v, contributions(interest, u, v))
+    return unchecked_overlay(interest, u, v, contributions(interest, u, v))
 
 
 def _lay_out_product(overlay: Overlay) -> Product:

@@ -26,7 +26,7 @@ from meshwright.designs.topic_sets import bit_set, lay_out_topics, most_topics
 from meshwright.errors import InputError
 from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.measure import contributions
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.hubs import Hubs
@@ -54,7 +54,7 @@ def ring(interest: Interest) -> Overlay:
     _, first = np.unique(low * max(interest.num_nodes, 1) + high, return_index=True)
     first.sort()
     u, v = low[first].astype(np.int32), high[first].astype(np.int32)
-    return Overlay(interest, u, v, contributions(interest, u, v))
+    return unchecked_overlay(interest, u, v, contributions(interest, u, v))
 
 
 def parallel_links(interest: Interest) -> int:
@@ -72,7 +72,7 @@ def stars(interest: Interest, score: Score) -> Overlay:
     Edges are in the order of the hubs, then of their neighbours.
     """
     columns, _ = link_stars(interest, score)
-    return Overlay(interest, *columns)
+    return unchecked_overlay(interest, *columns)
 
 
 def link_stars(interest: Interest, score: Score) -> tuple[list[Ids], Ids]:
@@ -204,7 +204,7 @@ def cdmax(interest: Interest, *, k: float = 1.0) -> Overlay:
         u, v = (np.empty(best.tally[EDGES], dtype=np.int32) for _ in range(2))
         list_links(best, order, u, v)
         gains = contributions(interest, u, v)
-    return Overlay(interest, u, v, gains)
+    return unchecked_overlay(interest, u, v, gains)
 
 
 def _no_hubs(interest: Interest) -> Hubs:
@@ -313,4 +313,5 @@ def _tree(group: Sequence[int], degree: int) -> Iterator[tuple[int, int]]:
 def _plan(interest: Interest, name: str, budget: Mapping[str, int], links: Sequence[tuple[int, int]]) -> Plan:
     pairs = np.array(sorted((min(link), max(link)) for link in links), dtype=np.int32).reshape(-1, 2)
     u, v = pairs[:, 0].copy(), pairs[:, 1].copy()
-    return Plan(Overlay(interest, u, v, measure.contributions(interest, u, v)), name, dict(budget), 0, 0.0)
+    overlay = unchecked_overlay(interest, u, v, measure.contributions(interest, u, v))
+    return Plan(overlay, name, dict(budget), 0, 0.0)

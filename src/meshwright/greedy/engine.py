@@ -20,7 +20,7 @@ from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERG
 from meshwright.greedy.layout import Tuning
 from meshwright.greedy.path_choice import Task
 from meshwright.interest import Interest
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.progress import Progress
 
 LINKING = "linking"
@@ -196,7 +196,7 @@ def grow(
     if start is not None:
         u, v = np.concatenate((start.u, u)), np.concatenate((start.v, v))
         contribution = np.concatenate((start.contribution, contribution))
-    return Overlay(interest, u, v, contribution)
+    return unchecked_overlay(interest, u, v, contribution)
 
 
 def _check_candidates(candidates: Candidates, num_nodes: int) -> None:

@@ -14,7 +14,7 @@ from meshwright.greedy.kernels.by_value import PricedPairs, begin_by_price, run_
 from meshwright.greedy.kernels.weighted_rows import SIZE, Costs, RowCounts, ValueRows
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.progress import Progress
 
 WINDOW = 24
@@ -70,7 +70,7 @@ def grow(
     k = 0.0 if rule.k is None else rule.k
     driver = Driver(state, max_edges=max_edges, progress=progress)
     driver.run(lambda goal, links: run_by_cost(state, held, whole, sparing, scratch, k, goal, links))
-    return Overlay(interest, *driver.links())
+    return unchecked_overlay(interest, *driver.links())
 
 
 def lay_out_rows(interest: Interest, window: int, *, sparing: bool) -> ValueRows:
@@ -156,4 +156,4 @@ def price_greedy(
     begin_by_price(state, priced)
     driver = Driver(state, progress=progress)
     driver.run(lambda goal, links: run_by_price(state, priced, goal, links))
-    return Overlay(interest, *driver.links())
+    return unchecked_overlay(interest, *driver.links())

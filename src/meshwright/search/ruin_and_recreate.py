@@ -20,7 +20,7 @@ from meshwright.dynamic.mutable_overlay import (
 from meshwright.greedy.engine import limit_of
 from meshwright.interest import Interest
 from meshwright.measure import contributions
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.search.fragment_records import UNTOUCHED, FragmentRecords, Net
 from meshwright.search.improve import MOST_MORE, Limits, Partners, StepLinks, improve
 from meshwright.search.topic_trees import TopicTrees, count_before, plant_trees
@@ -100,7 +100,7 @@ class RuinAndRecreate:
         u, v = self.links() if links is None else links
         order = np.lexsort((v, u))
         u, v = u[order], v[order]
-        return Overlay(self.interest, u, v, contributions(self.interest, u, v))
+        return unchecked_overlay(self.interest, u, v, contributions(self.interest, u, v))
 
 
 def _allocate_net(overlay: Overlay, seed: int) -> Net:

@@ -14,7 +14,7 @@ from meshwright.errors import InputError
 from meshwright.files.header import PLAN
 from meshwright.files.urls import local_path
 from meshwright.names import name_column
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.store.plans import read_plan
 from meshwright.store.row_files import check_rows_file, errors_name_file, read_columns
 
@@ -66,7 +66,8 @@ def load_bridges(source: Any, interest: Interest) -> Bridges:
     low, high = low[first].astype(np.int32), high[first].astype(np.int32)
     from meshwright.measure import contributions
 
-    return Bridges(Overlay(interest, low, high, contributions(interest, low, high)), int((~known).sum()))
+    overlay = unchecked_overlay(interest, low, high, contributions(interest, low, high))
+    return Bridges(overlay, int((~known).sum()))
 
 
 def _ends(source: Any) -> tuple[Any, Any]:

@@ -26,7 +26,7 @@ from meshwright.files.remote import fetch_folder
 from meshwright.files.schema import Count, Figure
 from meshwright.files.urls import inside, local_path
 from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_filters
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.plan_tables import EDGES, GROUPS, HOLDERS, GroupTables, LinkTable, TableError
 from meshwright.store.plan_parts import (
     EDGES_FILE,
@@ -299,7 +299,7 @@ class StoredPlan:
         a, b = (to_numpy(ids).astype(np.int32) for ids in ends)
         contributions = to_numpy(self.edges.column("contribution")).astype(np.int32)
         try:
-            return Overlay(interest, np.minimum(a, b), np.maximum(a, b), contributions)
+            return unchecked_overlay(interest, np.minimum(a, b), np.maximum(a, b), contributions)
         except InputError as error:
             raise damaged(self.place, str(error)) from error
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from meshwright.arrays import Ids, frozen
 from meshwright.interest import Interest, unchecked_from_ids, unchecked_interest
 from meshwright.measure.connectivity import Components, Degrees, WeakTopics, weak_topics
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.progress import Progress
 
 EDGES_AT_ONCE = 1 << 16
@@ -219,7 +219,7 @@ def examine_shard(task: ShardTask, node: Ids, topic: Ids) -> ShardFindings:
     subscribers = np.bincount(interest.node_topics, minlength=len(present))
     weak = WeakTopics(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     if task.weak:
-        weak = weak_topics(Overlay(interest, task.u, task.v, gains))
+        weak = weak_topics(unchecked_overlay(interest, task.u, task.v, gains))
     return ShardFindings(
         subscriptions=interest.num_subscriptions,
         repeated=interest.duplicates,

@@ -17,7 +17,7 @@ from meshwright.deploy.settings import BrokerSettings
 from meshwright.designs.design import design
 from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_filters
 from meshwright.interest import Interest
-from meshwright.overlay import Overlay
+from meshwright.overlay import unchecked_overlay
 from meshwright.plan_tables import TREES
 from meshwright.routes import Trees, route
 from routed_plans import grouped_trees
@@ -45,7 +45,9 @@ def random_tree(planned: PlannedFilters, seed: int) -> Trees:
     count = planned.groups.num_nodes
     parents = np.array([rng.integers(child) for child in range(1, count)])
     children = np.arange(1, count, dtype=np.int32)
-    overlay = Overlay(planned.groups, parents.astype(np.int32), children, np.zeros(count - 1, np.int32))
+    overlay = unchecked_overlay(
+        planned.groups, parents.astype(np.int32), children, np.zeros(count - 1, np.int32)
+    )
     return route(overlay)
 
 

@@ -37,6 +37,7 @@ from meshwright.deploy.targets.mosquitto.logs import Logs
 from meshwright.deploy.wiring import Wiring, folder_of, wire
 from meshwright.filters.filter_plan import plan_filters
 from meshwright.interest import Interest
+from meshwright.overlay import unchecked_overlay
 from meshwright.workloads import zipf
 from routed_plans import grouped_trees, named_trees
 
@@ -211,7 +212,7 @@ def test_groups_and_relays(tmp_path: Path) -> None:
     subscriptions = {"a": {"m/#", "x"}, "b": {"m/#", "m/n"}, "c": {"m/n", "x"}, "d": {"m/n"}}
     planned = plan_filters(Interest.from_dict(subscriptions))
     interest = planned.groups
-    path = mw.Overlay(interest, np.array([0, 1, 2]), np.array([1, 2, 3]), np.zeros(3, np.int32))
+    path = unchecked_overlay(interest, np.array([0, 1, 2]), np.array([1, 2, 3]), np.zeros(3, np.int32))
     trees = grouped_trees(planned, mw.route(path)).deployable(allow_relays=True)
     assert trees.trees["x"].relays == {"b"}
     assert trees.trees["m/#"].all_filters == ("m/#", "m/n")

@@ -11,7 +11,7 @@ import numpy as np
 from meshwright.deploy.named_trees import NamedTrees
 from meshwright.deploy.wiring import rewire, wire
 from meshwright.interest import Interest
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,7 +142,7 @@ def _overlay(trees: NamedTrees, links: Iterable[tuple[str, str]]) -> Overlay:
     node = {name: number for number, name in enumerate(interest.node_names.to_pylist())}
     ends = sorted({tuple(sorted((node[a], node[b]))) for a, b in links})
     u, v = np.array(ends, dtype=np.int32).reshape(-1, 2).T.copy()
-    return Overlay(interest, u, v, np.zeros(len(u), dtype=np.int32))
+    return unchecked_overlay(interest, u, v, np.zeros(len(u), dtype=np.int32))
 
 
 def _warm_up(policy: Policy | str) -> None:
@@ -154,7 +154,7 @@ def _warm_up(policy: Policy | str) -> None:
 
     pair = Interest.from_dict({"a": ["t"], "b": ["t"]})
     end = np.zeros(1, dtype=np.int32)
-    live = LiveOverlay(Overlay(pair, end, end + 1, end + 1), policy)
+    live = LiveOverlay(unchecked_overlay(pair, end, end + 1, end + 1), policy)
     live.join("c", ["t", "s"])
     live.subscribe("a", ["s"])
     live.unsubscribe("c", ["t"])

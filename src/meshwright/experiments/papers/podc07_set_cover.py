@@ -14,6 +14,7 @@ from meshwright.experiments.checks import Claims
 from meshwright.experiments.paper import BEST_STEPS, Case, Figure, grid
 from meshwright.experiments.plots import curve, finish
 from meshwright.experiments.results import Results, Row, Spread
+from meshwright.overlay import unchecked_overlay
 
 
 def cover_cell(case: Case) -> list[Row]:
@@ -63,7 +64,8 @@ def _smallest_cover(sets: Sequence[set[int]]) -> tuple[int, ...]:
 def connects_every_topic(interest: mw.Interest, edges: Sequence[tuple[int, int]]) -> bool:
     """Return whether edges between dense ids connect every topic."""
     u, v = (np.array(ends, dtype=np.int32) for ends in zip(*edges, strict=True))
-    overlay = mw.Overlay(interest, np.minimum(u, v), np.maximum(u, v), np.zeros(len(u), dtype=np.int32))
+    nothing = np.zeros(len(u), dtype=np.int32)
+    overlay = unchecked_overlay(interest, np.minimum(u, v), np.maximum(u, v), nothing)
     return bool(mw.measure.components(overlay).of_topic.max() == 1)
 
 

@@ -26,7 +26,7 @@ from meshwright.greedy.engine import Start
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest, unchecked_interest
 from meshwright.jit.announce import working_seconds
-from meshwright.overlay import Overlay
+from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.pipeline.dataflow import Batches, make_batch, send
 from meshwright.pipeline.plans.cover_kernel import cover
 from meshwright.pipeline.session.jobs import report_stages, spark_errors
@@ -119,7 +119,7 @@ def join(
         np.append(small.node_ptr, small.node_ptr[-1:]),
         small.node_topics,
     )
-    start = Overlay(
+    start = unchecked_overlay(
         small, keys // (len(nodes) + 1), keys % (len(nodes) + 1), np.zeros(len(keys), dtype=np.int32)
     )
     given = np.append(degrees[nodes], degrees.max(initial=0))
@@ -176,7 +176,7 @@ def divide(
     columns = [(nodes[part.u], nodes[part.v], part.contribution) for nodes, part in planned]
     columns.append(join(interest, rule, division, planned, [column[:2] for column in columns]))
     u, v, gains = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return Overlay(interest, u, v, gains)
+    return unchecked_overlay(interest, u, v, gains)
 
 
 def loss(interest: Interest, rule: Rule, *, parts: int, coverage: int, seed: int) -> Loss:
