@@ -169,3 +169,13 @@ def test_a_column_that_is_there_twice_is_named(folder: Path) -> None:
     pq.write_table(table.append_column("user", table.column("user")), folder / "rates.parquet")
     with pytest.raises(FormatError, match=r"rates\.parquet is damaged: more than one column 'user'"):
         read_workload(folder)
+
+
+def test_names_that_are_not_utf8_are_named(folder: Path) -> None:
+    """Bytes that are no text are damage in one line."""
+    table = pq.read_table(folder / "users.parquet")
+    place = table.column_names.index("user")
+    bad = pa.array([bytes([255])] * table.num_rows, pa.binary()).view(pa.string())
+    pq.write_table(table.set_column(place, "user", bad), folder / "users.parquet")
+    with pytest.raises(FormatError, match=r"users\.parquet is damaged: its texts are not UTF-8"):
+        read_workload(folder)

@@ -110,6 +110,8 @@ def facts_of_stored_plan(
     stored = read_plan(path)
     overlay = stored.overlay_on(interest)
     verdict = verify_stored_plan(path, interest, costs=costs, progress=progress)
+    stated = {} if stored.routes is None else stored.routes["figures"]
+    stated = {name: value for name, value in stated.items() if value is not None}
     routed = stored.routes is not None
     trees = trees_on(StoredTrees(stored, read_tree_tables(stored)), overlay) if routed else route(overlay)
     return PlanFacts(
@@ -123,7 +125,7 @@ def facts_of_stored_plan(
         verdict=verdict,
         trees=trees,
         routed=routed,
-        tree_figures=stored.routes["figures"] if stored.routes is not None else figures(trees),
+        tree_figures=figures(trees) | stated,
         groups=None if stored.choice is None else stored.group_tables.groups,
         today=today,
     )
