@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
 
@@ -231,34 +232,95 @@ def _gain(workload: Workload, takers: Sequence[int], opened: list[int], broker: 
     return spent(opened) - spent([*opened, broker]) - growth
 
 
-def literal_weights(workload: Workload) -> Any:
-    """Return what links carry in the trees of the paper's Algorithm 3, one for each channel and publisher."""
+@dataclass
+class Mixed:
+    """Algorithm 3 of cbps on one channel: the trees of publishers, one after the other."""
+
+    workload: Workload
+    channel: int
+    broker_of: dict[int, int] = field(default_factory=dict)
+    """The broker that each user has on this channel, from its first connection on."""
+
+    def path(self, broker: int, end: tuple[str, int]) -> tuple[float, bool, int]:
+        """Return the cheapest path from a broker to a user or broker: its cost, and its last broker."""
+        kind, number = end
+        core, access, brokers = self.workload.core, self.workload.access, range(self.workload.num_brokers)
+        if kind == "broker":
+            return core[broker, number], False, number
+        return min((core[broker, b] + access[number, b], b != broker, b) for b in brokers)
+
+    def grow(self, publisher: int) -> float:
+        """Connect a publisher with all subscribers, and return what the links of its tree cost together."""
+        access, brokers = self.workload.access, range(self.workload.num_brokers)
+        others = [it for it in subscribers(self.workload, self.channel) if it != publisher]
+        # Users that are connected already are substituted by their brokers.
+        ends = {("broker", self.broker_of[it]) if it in self.broker_of else ("user", it) for it in others}
+        if publisher not in self.broker_of:
+            self.broker_of[publisher] = min(
+                brokers, key=lambda b: (access[publisher, b] + min(self.path(b, end)[0] for end in ends), b)
+            )
+        start = self.broker_of[publisher]
+        total, tree = float(access[publisher, start]), [start]
+        while ends:
+            found = {
+                end: min((self.path(b, end)[0], tree.index(b), self.path(b, end)[2]) for b in tree)
+                for end in ends
+            }
+            nearest = min(ends, key=lambda end: (found[end][0], end))
+            kind, number = nearest
+            total += found[nearest][0]
+            if kind == "user":
+                self.broker_of[number] = found[nearest][2]
+            if found[nearest][2] not in tree:
+                tree.append(found[nearest][2])
+            ends.remove(nearest)
+        return total
+
+
+def publishers(workload: Workload, channel: int) -> list[int]:
+    """Return the users that send on a channel something that others want."""
+    return [user for user in range(workload.num_users) if sent(workload, user, channel) > 0]
+
+
+def mixing_weights(workload: Workload, orders: Sequence[Sequence[int]]) -> Any:
+    """Return what links carry in the trees of Algorithm 3, given the order of each channel's publishers."""
     weights = np.zeros(workload.access.shape)
-    brokers = range(workload.num_brokers)
-
-    def path(broker: int, user: int) -> tuple[float, bool, int]:
-        options = [(workload.core[broker, b] + workload.access[user, b], b != broker, b) for b in brokers]
-        return min(options)
-
-    for channel, user in product(range(workload.num_channels), range(workload.num_users)):
-        amount = sent(workload, user, channel)
-        others = [it for it in subscribers(workload, channel) if it != user]
-        if not amount or not others:
-            continue
-        start = min(
-            brokers, key=lambda b: (workload.access[user, b] + min(path(b, it)[0] for it in others), b)
-        )
-        weights[user, start] += amount
-        tree = [start]
-        while others:
-            found = {it: min((path(b, it)[0], tree.index(b), path(b, it)[2]) for b in tree) for it in others}
-            nearest = min(others, key=lambda it: (found[it][0], it))
-            broker = found[nearest][2]
-            weights[nearest, broker] += amount
-            if broker not in tree:
-                tree.append(broker)
-            others.remove(nearest)
+    for channel, order in enumerate(orders):
+        trees = Mixed(workload, channel)
+        for publisher in order:
+            trees.grow(publisher)
+            for user in {publisher, *subscribers(workload, channel)}:
+                weights[user, trees.broker_of[user]] += sent(workload, publisher, channel)
     return weights
+
+
+def least_tree(workload: Workload, publisher: int, others: Sequence[int]) -> float:
+    """Return the cost of the cheapest tree over some users, of all: every user is a leaf on some broker."""
+    users = [publisher, *others]
+    brokers = range(workload.num_brokers)
+    inner = {
+        held: tree_weight(workload.core, held)
+        for size in range(1, workload.num_brokers + 1)
+        for held in combinations(brokers, size)
+    }
+    return min(
+        weight + sum(min(float(workload.access[user, broker]) for broker in held) for user in users)
+        for held, weight in inner.items()
+    )
+
+
+def drawn(workload: Workload, weights: Any, chance: Any) -> list[int]:
+    """Draw each user's broker among those with room by its weights; without any, take the cheapest."""
+    room = Room(workload)
+    for user in range(workload.num_users):
+        choices = [b for b in room.open_to(user) if weights[user, b] > 0]
+        if not choices:
+            room.put(user, min(room.open_to(user), key=lambda b: (workload.access[user, b], b)))
+            continue
+        left = chance[user] * sum(weights[user, b] for b in choices)
+        passed = np.cumsum([weights[user, b] for b in choices])
+        room.put(user, choices[min(int(np.sum(passed <= left)), len(choices) - 1)])
+    return room.broker_of
 
 
 def tree_core_cost(workload: Workload, broker_of: Sequence[int], links: Sequence[Link]) -> float:

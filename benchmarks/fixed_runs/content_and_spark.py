@@ -29,7 +29,7 @@ ASSIGNMENTS: dict[str, tuple[Sequence[str], Sequence[dict[str, Any]]]] = {
     "packing": (LARGE, ({},)),
     "clustering": (LARGE, ({},)),
     "steiner": (LARGE, ({}, {"argmax": True}, {"seed": 1})),
-    "steiner-literal": (LARGE, ({}, {"argmax": True})),
+    "mixing": (LARGE, ({}, {"argmax": True}, {"seed": 1})),
     "descent": (LARGE, ({"steps": 0}, {"steps": 1_500}, {"seed": 1})),
     "exact": (SMALL, ({"time_limit": 600.0},)),
 }

@@ -171,7 +171,7 @@ def test_descent_is_checked_by_its_mean_over_networks(shares: tuple[float, ...],
     case = Case("plane", 10_000, 100, (1, 1), content_floors=True)
     times: dict[str, Any] = {
         name: {"seconds": 1.0, "numpy": None}
-        for name in ("cost", "packing", "clustering", "steiner", "steiner-literal", "descent")
+        for name in ("cost", "packing", "clustering", "mixing", "steiner", "descent")
     }
     networks = [{"seconds": 3.0, "below_mixing": below} for below in shares]
     made = page(case, content={**times, "networks": networks})

@@ -11,17 +11,17 @@ from content_naive import workloads
 from meshwright.content import Workload, assign, cost, synthetic
 from meshwright.content.cost import assignment_state
 from meshwright.content.descent import best_start, descent, search
-from meshwright.content.sequential import packing, publisher_tree_weights, steiner
+from meshwright.content.sequential import packing, steiner
 from meshwright.errors import InputError
 
 crowded = st.one_of(workloads(), workloads(capacity=None), workloads(capacity=6.0))
 
 
-def test_descent_is_never_above_the_heaviest_literal_links() -> None:
+def test_descent_is_never_above_the_heaviest_links() -> None:
     """Where room is so short that no move is possible, descent still starts from the best of all variants."""
     workload = synthetic(24, 5, 5, model="uniform", length=0.3, ratio=0.2, seed=183).with_capacity(6)
-    heaviest = assign(workload, "steiner-literal", argmax=True)
-    assert assign(workload, "descent").cost.total <= heaviest.cost.total
+    heaviest = [assign(workload, name, argmax=True).cost.total for name in ("mixing", "steiner")]
+    assert assign(workload, "descent").cost.total <= min(heaviest)
 
 
 @given(crowded)
@@ -103,11 +103,8 @@ def test_progress_counts_steps() -> None:
 
 
 def test_slow_starts_are_left_out_when_time_is_short() -> None:
-    """Without time only the first start is made; the slowest one stops between channels once it is late."""
+    """Without time only the first start is made; with enough of it, all are."""
     workload = synthetic(200, 5, 10, seed=4)
-    asked = iter([False, False, False, True])
-    assert publisher_tree_weights(workload, late=lambda: next(asked)) is None
-    assert next(asked, None) is None
     assert np.array_equal(best_start(workload, seconds=0.0), packing(workload))
     assert cost(workload, best_start(workload)).total < cost(workload, packing(workload)).total
     assert np.array_equal(best_start(workload, seconds=1e9), best_start(workload))

@@ -43,7 +43,7 @@ DrawnOptions: TypeAlias = Annotated[
     Words(
         users=("N", "Number of users."),
         brokers=("N", "Number of brokers; one per 100 users by default."),
-        model=("NAME", "What links cost: uniform (1 to 2) or plane (distances)."),
+        model=("NAME", "What links cost: uniform (1 to 2), narrow (1 to 1.2) or plane (distances)."),
         length=("L", "Length of each user's interval; one channel by default."),
         ratio=("R", "Mean access over mean core cost; 1 by default."),
         capacity=("X", "All capacities over all loads; 2 by default."),
@@ -101,14 +101,14 @@ def workload(
 
 ASSIGN_EXAMPLES = (
     "meshwright content assign workload --out assignment",
-    "meshwright content assign workload --algorithm steiner --argmax --json",
+    "meshwright content assign workload --algorithm mixing --argmax --json",
     "meshwright content assign workload --algorithm clustering --sum",
 )
 
 
 LEAST: dict[str, Any] = {"min": 0}
 VARIANT: dict[str, str | tuple[Any, ...]] = {
-    "argmax": "Steiner variants: take each user's heaviest broker instead of drawing.",
+    "argmax": "Mixing, steiner: take each user's heaviest broker instead of drawing.",
     "sum": "Clustering: rank brokers by the sum of the traffic, as the paper does.",
     "seconds": ("S", "Descent: stop after S seconds.", LEAST),
     "steps": ("N", "Descent: stop after N steps; the same on every machine.", LEAST),
@@ -123,7 +123,7 @@ def assign(
         typer.Option(
             "--algorithm",
             metavar="NAME",
-            help="random, packing, clustering, steiner, steiner-literal, descent or exact.",
+            help="random, packing, clustering, mixing, steiner, descent or exact.",
         ),
     ] = "descent",
     variant: Annotated[
@@ -135,7 +135,7 @@ def assign(
 ) -> Answer:
     """Put each user on one broker, within all capacities, and show what that costs.
 
-    Packing, clustering --sum and steiner-literal follow the paper; clustering by means and steiner are ours.
+    Packing, clustering --sum and mixing follow the paper; clustering by means and steiner are ours.
     Descent, also ours, improves the best of them. Exact finds the optimum of small workloads.
     """
     with ProgressBar(wording=SEARCH_STEPS) as bar:
@@ -162,7 +162,7 @@ def compare(
     *,
     algorithms: Annotated[
         str, typer.Option("--algorithms", metavar="A,B,C", help="Algorithms to compare, separated by commas.")
-    ] = "random,packing,clustering,steiner,steiner-literal,descent",
+    ] = "random,packing,clustering,mixing,steiner,descent",
     variant: Annotated[Variant, Words(**VARIANT)],
     chart: Annotated[Path | None, chart_of("the costs")] = None,
     seed: Seed = 0,

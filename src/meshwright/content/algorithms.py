@@ -14,7 +14,7 @@ from meshwright.arrays import Ids
 from meshwright.content.cost import BrokerTree, Cost, broker_tree, cost
 from meshwright.content.descent import descent
 from meshwright.content.exact import Optimum, exact
-from meshwright.content.sequential import clustering, packing, random, steiner, steiner_literal
+from meshwright.content.sequential import clustering, mixing, packing, random, steiner
 from meshwright.content.workload import Workload
 from meshwright.errors import InputError
 from meshwright.formatting import amount, counted, shown
@@ -73,18 +73,18 @@ ALGORITHMS = {
             _clustering,
         ),
         Algorithm(
-            "steiner",
-            "Steiner mixing, ours",
-            "a tree for each channel, mixed; our own reading, not the paper's Algorithm 3",
+            "mixing",
+            "Steiner mixing, Alg. 3",
+            "a tree for each channel and publisher, mixed; on one channel a user has one broker",
             ("argmax",),
-            steiner,
+            mixing,
         ),
         Algorithm(
-            "steiner-literal",
-            "Steiner mixing, Alg. 3",
-            "a tree for each channel and publisher, mixed, as the paper prints it: close to random",
+            "steiner",
+            "Steiner mixing, ours",
+            "a tree for each channel, mixed; brokers open where they save most; not the paper's Algorithm 3",
             ("argmax",),
-            steiner_literal,
+            steiner,
         ),
         Algorithm(
             "descent",
@@ -199,7 +199,7 @@ def assign(
     progress
         Called from time to time by the slower algorithms: steps so far, the fraction done, and a text.
     parameters
-        Parameters of the algorithm: `sum` for clustering, `argmax` for the two Steiner variants, `seconds`
+        Parameters of the algorithm: `sum` for clustering, `argmax` for mixing and steiner, `seconds`
         and `steps` for descent, `time_limit` for exact. Those that are None count as not given.
 
     Raises

@@ -15,8 +15,8 @@ from meshwright.content.sequential import (
     channel_tree_weights,
     clustering,
     draw_brokers,
+    mixing,
     packing,
-    publisher_tree_weights,
     random,
 )
 from meshwright.content.workload import Workload
@@ -127,17 +127,14 @@ def best_start(workload: Workload, *, seed: int = 0, seconds: float | None = Non
     stuck: InputError | None = None
     until = None if seconds is None else working_seconds() + seconds
 
-    def late() -> bool:
-        return bool(found) and until is not None and working_seconds() >= until
-
-    for make in _start_algorithms(workload, seed, None if until is None else late):
+    for make in _start_algorithms(workload, seed):
         try:
             broker_of = make()
         except InputError as error:
             stuck = stuck or error
         else:
             found.append((cost(workload, broker_of).total, broker_of))
-        if late():
+        if found and until is not None and working_seconds() >= until:
             break
     if not found:
         assert stuck is not None
@@ -145,20 +142,17 @@ def best_start(workload: Workload, *, seed: int = 0, seconds: float | None = Non
     return min(found, key=lambda it: it[0])[1]
 
 
-def _start_algorithms(
-    workload: Workload, seed: int, late: Callable[[], bool] | None
-) -> Iterator[Callable[[], Ids]]:
-    """Yield the other algorithms in all variants, the slowest ones last; those stop once it is `late`."""
+def _start_algorithms(workload: Workload, seed: int) -> Iterator[Callable[[], Ids]]:
+    """Yield the other algorithms in all variants, the slowest ones last."""
     yield lambda: packing(workload)
     yield lambda: random(workload, seed=seed)
     weights = channel_tree_weights(workload)
-    yield partial(draw_brokers, workload, weights, argmax=True, seed=seed)
-    yield partial(draw_brokers, workload, weights, argmax=False, seed=seed)
+    chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
+    yield partial(draw_brokers, workload, weights, argmax=True, chance=chance)
+    yield partial(draw_brokers, workload, weights, argmax=False, chance=chance)
+    yield partial(mixing, workload, argmax=True, seed=seed)
+    yield partial(mixing, workload, argmax=False, seed=seed)
     yield lambda: clustering(workload)
-    literal = publisher_tree_weights(workload, late=late)
-    if literal is not None:
-        yield partial(draw_brokers, workload, literal, argmax=True, seed=seed)
-        yield partial(draw_brokers, workload, literal, argmax=False, seed=seed)
 
 
 def search(workload: Workload, state: AssignmentState, total: float, seed: int) -> Savings:

@@ -1,15 +1,14 @@
 """Assign users one after the other: at random, packing, clustering (cbps, Alg. 1, 2), and Steiner mixing.
 
 Steiner mixing builds trees, weighs links by what they carry, and draws each user's broker by the weights.
-There are two variants. `steiner_literal` is the paper's Algorithm 3: a tree for each channel and publisher.
-`steiner` is our own reading in its spirit (cbps, section IV-B): a tree for each channel. Its results do not
-reproduce those of the paper. Both share the second phase, `draw_brokers`.
+There are two variants. `mixing` is the paper's Algorithm 3: a tree for each channel and publisher. `steiner`
+is ours, and costs less: a tree for each channel, whose brokers open where they save most. Both share the
+second phase, `draw_brokers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,6 @@ from meshwright.content.kernels import Audience, Traffic, traffic_of
 from meshwright.content.workload import Workload
 from meshwright.errors import InputError
 from meshwright.formatting import amount
-
-if TYPE_CHECKING:
-    from meshwright.content.kernels.steiner_literal import LiteralMixing, Paths, Publishers
 
 
 def random(workload: Workload, *, seed: int = 0) -> Ids:
@@ -224,36 +220,42 @@ def steiner(workload: Workload, *, argmax: bool = False, seed: int = 0) -> Ids:
     InputError
         If no broker has room for some user.
     """
-    return draw_brokers(workload, channel_tree_weights(workload), argmax=argmax, seed=seed)
+    chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
+    return draw_brokers(workload, channel_tree_weights(workload), argmax=argmax, chance=chance)
 
 
-def steiner_literal(workload: Workload, *, argmax: bool = False, seed: int = 0) -> Ids:
-    """Mix the trees of the paper's Algorithm 3, one for each channel and each of its publishers.
+def mixing(workload: Workload, *, argmax: bool = False, shuffled: bool = True, seed: int = 0) -> Ids:
+    """Mix the trees of the paper: one for each channel and publisher, in which a user keeps its broker.
 
-    From the publisher on, the nearest subscriber is always connected next, by its cheapest path from a broker
-    in the tree. Where no path is cheaper than the direct link, all subscribers end up on the publisher's
-    first broker: every tree is a star, and the mixture is about as good as a random assignment.
+    This is Algorithm 3 as section IV-B means it. From the publisher on, the nearest subscriber is always
+    connected next, by its cheapest path from a broker in the tree. On one channel a user has one broker,
+    which the trees of all publishers share. The paper states no order of publishers; ours is random on every
+    channel.
 
     Parameters
     ----------
-    workload, argmax, seed
+    workload, argmax
         As for `steiner`.
+    shuffled
+        Whether the order of publishers is random; otherwise they come by index. Then one user starts most
+        trees, and its broker fills up.
+    seed
+        The same seed gives the same order of publishers, and the same assignment.
 
     Raises
     ------
     InputError
         If no broker has room for some user.
     """
-    weights = publisher_tree_weights(workload)
-    assert weights is not None
-    return draw_brokers(workload, weights, argmax=argmax, seed=seed)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    weights = mixing_weights(workload, rng.random(workload.num_channels) * shuffled)
+    return draw_brokers(workload, weights, argmax=argmax, chance=rng.random(workload.num_users))
 
 
-def draw_brokers(workload: Workload, weights: Floats, *, argmax: bool, seed: int) -> Ids:
+def draw_brokers(workload: Workload, weights: Floats, *, argmax: bool, chance: Floats) -> Ids:
     """Give each user in turn one of its weighted brokers (cbps, section IV-B, phase 2)."""
     from meshwright.content.kernels.sequential import draw
 
-    chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
     return place_in_turn(workload, draw, weights, chance, bool(argmax), workload.access)
 
 
@@ -296,67 +298,35 @@ def _weigh_mere_publishers(workload: Workload, attached: Ids, weights: Floats) -
             weights[user, opened[np.argmin(workload.access[user, opened])]] += demand.sent[slot]
 
 
-def publisher_tree_weights(workload: Workload, *, late: Callable[[], bool] | None = None) -> Floats | None:
+def mixing_weights(workload: Workload, order: Floats) -> Floats:
     """Return what links between users and brokers carry in the trees of all publishers: users × brokers.
 
-    With many users this takes a while. `late` is called before each channel; once it returns True, the
-    function gives up and returns None.
+    `order` has a number from 0 to 1 for each channel: how far down its list of publishers the first tree is.
     """
-    from meshwright.content.kernels.steiner_literal import Paths, add_literal_weights, find_paths
+    from meshwright.content.kernels.mixing import GrownTree, Publishers, add_mixing_weights
 
-    users, brokers = workload.num_users, workload.num_brokers
-    paths = Paths(cost=np.zeros((users, brokers)), last=np.zeros((users, brokers), dtype=np.int32))
-    find_paths(workload.core, workload.access, paths)
-    mixing = _literal_mixing(workload, paths)
-    weights = np.zeros((users, brokers))
-    channels = workload.num_channels
-    # Without a time limit one call does it all: each call from Python takes as long as a small channel.
-    at_once = channels if late is None else 1
-    for first in range(0, channels, max(at_once, 1)):
-        if late is not None and late():
-            return None
-        add_literal_weights(first, first + at_once, mixing, weights)
-    return weights
-
-
-def _publishers(workload: Workload) -> Publishers:
-    """Return the publishers of each channel, with what they send."""
-    from meshwright.content.kernels.steiner_literal import Publishers
-
-    demand = workload.demand
-    order = np.argsort(demand.channels, kind="stable")
+    demand, brokers = workload.demand, workload.num_brokers
+    audience = Audience(*workload.audience)
+    by_channel = np.argsort(demand.channels, kind="stable")
     sender = np.repeat(np.arange(workload.num_users, dtype=np.int32), np.diff(demand.ptr))
     counts = np.bincount(demand.channels, minlength=workload.num_channels)
     ptr = np.concatenate(([0], np.cumsum(counts)))
-    return Publishers(ptr=ptr, users=sender[order], rate=demand.sent[order])
-
-
-def _literal_mixing(workload: Workload, paths: Paths) -> LiteralMixing:
-    """Return the input of the kernels, with scratch for channels of the largest audience."""
-    from meshwright.content.kernels.steiner_literal import GrownTree, LiteralMixing, Nearest, Paths
-
-    brokers = workload.num_brokers
-    audience = Audience(*workload.audience)
-    widest = int(np.diff(audience.ptr).max(initial=0))
-    return LiteralMixing(
-        access=workload.access,
-        paths=paths,
-        audience=audience,
-        publishers=_publishers(workload),
-        near=Paths(cost=np.zeros((brokers, widest)), last=np.zeros((brokers, widest), dtype=np.int32)),
-        nearest=Nearest(
-            user=np.zeros(brokers, dtype=np.int32), cost=np.zeros(brokers), next_cost=np.zeros(brokers)
-        ),
-        tree=GrownTree(
-            entered=np.zeros(brokers, dtype=np.bool_),
-            distance=np.zeros(widest),
-            parent=np.zeros(widest, dtype=np.int32),
-            attached=np.zeros(widest, dtype=np.bool_),
-            leading=np.zeros(widest, dtype=np.bool_),
-        ),
-        carried=np.zeros(brokers),
-        own=np.zeros(widest),
-        apart=np.zeros(widest, dtype=np.bool_),
-        place_of=np.full(workload.num_users, -1, dtype=np.int64),
-        first_of=np.zeros(len(workload.demand.channels), dtype=np.int32),
+    publishers = Publishers(
+        ptr=ptr,
+        users=sender[by_channel],
+        rate=demand.sent[by_channel],
+        first=ptr[:-1] + (order * counts).astype(np.int64),
     )
+    widest = int(np.diff(audience.ptr).max(initial=0))
+    tree = GrownTree(
+        apart=np.zeros(brokers),
+        entered=np.zeros(brokers, dtype=np.bool_),
+        nearer=np.zeros(brokers + 1, dtype=np.int64),
+        cost=np.zeros(widest),
+        broker=np.zeros(widest, dtype=np.int64),
+        attached=np.zeros(widest, dtype=np.bool_),
+        wanted=np.full(workload.num_users, -1, dtype=np.int64),
+    )
+    weights = np.zeros((workload.num_users, brokers))
+    add_mixing_weights(workload.core, workload.access, audience, publishers, tree, weights)
+    return weights

@@ -14,7 +14,9 @@ from meshwright.content.space import Attribute, Boxes, grid
 from meshwright.content.workload import CAPACITY_OVER_DEMAND, Workload
 from meshwright.errors import InputError
 
-Model: TypeAlias = Literal["uniform", "plane"]
+Model: TypeAlias = Literal["uniform", "narrow", "plane"]
+DEAREST = {"uniform": 2.0, "narrow": 1.2}
+"""Links cost from 1 to this; at most 2, so that the triangle inequality holds."""
 USERS_PER_BROKER = 100
 SPACE = Attribute("content")
 
@@ -39,8 +41,8 @@ def synthetic(
     channels
         The number of equal channels that the content is cut into.
     model
-        What links cost. `uniform`: each a random number from 1 to 2. `plane`: distances of random points in
-        the unit square.
+        What links cost. `uniform`: each a random number from 1 to 2. `narrow`: from 1 to 1.2. `plane`:
+        distances of random points in the unit square.
     length
         The length of each user's interval. By default each user subscribes to one channel.
     ratio
@@ -118,8 +120,8 @@ def _link_costs(
         points = Places(rng.random((users, 2)), rng.random((brokers, 2)))
         weight = _core_factor(points.access(), points.core(), ratio)
         return {"places": Places(points.users, points.brokers, weight)}
-    access = rng.uniform(1.0, 2.0, (users, brokers))
-    upper = np.triu(rng.uniform(1.0, 2.0, (brokers, brokers)), 1)
+    access = rng.uniform(1.0, DEAREST[model], (users, brokers))
+    upper = np.triu(rng.uniform(1.0, DEAREST[model], (brokers, brokers)), 1)
     core = upper + upper.T
     core *= _core_factor(access, core, ratio)
     return {"access": access, "core": core}

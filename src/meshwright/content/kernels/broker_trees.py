@@ -3,11 +3,10 @@
 A spanning tree of k brokers takes O(k²) steps (Prim). Adding one broker to a finished tree takes O(k), so the
 trees from every broker to one set of brokers take O(k² + B·k) instead of O(B·k²).
 
-`open_brokers` is our reading of Steiner mixing, in the spirit of cbps, section IV-B. The paper grows a tree
-for each channel and publisher (`steiner_literal`). Here all publishers of a channel share one tree: start
-with the best single broker, and open further ones while their saving in access cost exceeds the growth of the
-spanning tree. A channel with m subscribers that opens k brokers takes O(m·B + k·(B·k + m) + changes·B) steps,
-because savings are updated instead of recomputed.
+`open_brokers` is ours, in the spirit of cbps, section IV-B; the paper's own trees are in `mixing`. Start with
+the best single broker of a channel, and open further ones while their saving in access cost exceeds the
+growth of the spanning tree. A channel with m subscribers that opens k brokers takes
+O(m·B + k·(B·k + m) + changes·B) steps, because savings are updated instead of recomputed.
 """
 
 from __future__ import annotations
