@@ -177,7 +177,7 @@ def test_bad_options_are_rejected(workload: Path, tmp_path: Path) -> None:
             ("workload", "--traffic", workload, *out),
             "--traffic needs --subscriptions, --user-places and --broker-places",
         ),
-        (("workload", "--users", "10", "--model", "sphere", *out), "choose uniform or plane"),
+        (("workload", "--users", "10", "--model", "sphere", *out), "choose uniform, narrow or plane"),
         (
             ("workload", "--users", "10", "--channels", "0", *out),
             "content cut into 0 channels: give at least 1",

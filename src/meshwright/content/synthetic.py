@@ -144,7 +144,8 @@ def _check(users: int, brokers: int, model: str, length: float | None, ratio: fl
     if users < 1 or brokers < 1:
         raise InputError(f"{users} users and {brokers} brokers: give at least one of each")
     if model not in get_args(Model):
-        raise InputError(f"no cost model {model!r}: choose {' or '.join(get_args(Model))}")
+        *others, last = get_args(Model)
+        raise InputError(f"no cost model {model!r}: choose {', '.join(others)} or {last}")
     if length is not None and not 0 < length <= 1:
         raise InputError(f"subscriptions of length {length}: give more than 0 and at most 1")
     if not 0 < ratio < np.inf:
