@@ -12,7 +12,7 @@ from meshwright.content.synthetic import synthetic_approximation
 from meshwright.errors import InputError
 
 
-@pytest.mark.parametrize("model", ["uniform", "plane"])
+@pytest.mark.parametrize("model", ["uniform", "narrow", "plane"])
 def test_synthetic_workloads_are_as_asked(model: Any) -> None:
     """Costs have the asked ratio, capacities are twice the demand, a third of the users publish nothing."""
     workload, again, other = (synthetic(2000, model=model, ratio=2.5, seed=seed) for seed in (1, 1, 2))
@@ -34,12 +34,14 @@ def test_few_users_and_brokers() -> None:
     assert synthetic(1, 1, 1).load.tolist() == [0.0]
 
 
-def test_uniform_costs_are_from_1_to_2() -> None:
-    """In the uniform model every link costs from 1 to 2, before core costs are scaled to the ratio."""
-    workload = synthetic(300, 5, ratio=1.0, seed=2)
+@pytest.mark.parametrize(("model", "most"), [("uniform", 2.0), ("narrow", 1.2)])
+def test_uniform_costs_are_within_their_range(model: Any, most: float) -> None:
+    """Every link costs from 1 to 2, or from 1 to 1.2, before core costs are scaled to the ratio."""
+    workload = synthetic(300, 5, model=model, ratio=1.0, seed=2)
     between = workload.core[~np.eye(5, dtype=bool)]
-    assert (workload.access.min() >= 1, workload.access.max() <= 2) == (True, True)
-    assert float(between.max() / between.min()) <= 2.0
+    assert (workload.access.min() >= 1, workload.access.max() <= most) == (True, True)
+    assert workload.access.max() > 1 + 0.99 * (most - 1)
+    assert float(between.max() / between.min()) <= most
     assert np.array_equal(workload.core, workload.core.T)
     assert not np.diagonal(workload.core).any()
 
@@ -57,7 +59,7 @@ def test_intervals_take_in_whole_channels() -> None:
     [
         ({"users": 0}, "0 users and"),
         ({"brokers": 0}, "and 0 brokers: give at least one of each"),
-        ({"model": "sphere"}, "choose uniform or plane"),
+        ({"model": "sphere"}, "choose uniform, narrow or plane"),
         ({"length": 1.5}, "more than 0 and at most 1"),
         ({"length": 0.0}, "more than 0 and at most 1"),
         ({"ratio": 0.0}, "a cost ratio of 0.0"),
