@@ -165,7 +165,7 @@ class FederationFolder:
     ) -> list[str]:
         """Bring files up to date, all together with the manifest, and return those that changed.
 
-        The caller holds the folder's lock. A change that was interrupted is completed first. The folders of
+        It holds the folder's lock meanwhile. A change that was interrupted is completed first. The folders of
         brokers that are gone stay, without our files in them; their queues are set aside.
 
         Parameters
@@ -182,54 +182,57 @@ class FederationFolder:
             Whether the files hold passwords, if that is not as described.
         """
         folder, broker_kind = self.path, described.settings.broker
-        complete(folder)
-        before = self.read()
-        writes: dict[str, tuple[bytes, int]] = {}
-        aside: dict[str, str] = {}
-        removals: dict[str, str] = {}
-        in_the_way = []
-        with RealFolder(folder) as inside:
-            for name, text in files.items():
-                content, mode = text.encode(), mode_of(name, described.settings, secured=secured)
-                status, found = inside.status(name), inside.read(name)
-                known = before.files.get(name)
-                if _is_foreign(status, found, content, known):
-                    in_the_way.append(name)
-                elif status is not None and found != content and (found is None or digest(found) != known):
-                    if not overwrite_edits:
+        with self.lock():
+            complete(folder)
+            before = self.read()
+            writes: dict[str, tuple[bytes, int]] = {}
+            aside: dict[str, str] = {}
+            removals: dict[str, str] = {}
+            in_the_way = []
+            with RealFolder(folder) as inside:
+                for name, text in files.items():
+                    content, mode = text.encode(), mode_of(name, described.settings, secured=secured)
+                    status, found = inside.status(name), inside.read(name)
+                    known = before.files.get(name)
+                    if _is_foreign(status, found, content, known):
                         in_the_way.append(name)
-                    elif found is not None:
+                    elif (
+                        status is not None and found != content and (found is None or digest(found) != known)
+                    ):
+                        if not overwrite_edits:
+                            in_the_way.append(name)
+                        elif found is not None:
+                            aside[name] = name + EDITED
+                    if found != content or status is None or not _fits(status.st_mode, mode):
+                        writes[name] = (content, mode)
+                obsolete = (
+                    {} if only else {name: before.files[name] for name in before.files if name not in files}
+                )
+                for name, known in obsolete.items():
+                    found = inside.read(name)
+                    if found is None:
+                        continue
+                    if digest(found) == known:
+                        removals[name] = known
+                    elif overwrite_edits:
                         aside[name] = name + EDITED
-                if found != content or status is None or not _fits(status.st_mode, mode):
-                    writes[name] = (content, mode)
-            obsolete = (
-                {} if only else {name: before.files[name] for name in before.files if name not in files}
-            )
-            for name, known in obsolete.items():
-                found = inside.read(name)
-                if found is None:
-                    continue
-                if digest(found) == known:
-                    removals[name] = known
-                elif overwrite_edits:
-                    aside[name] = name + EDITED
-                else:
-                    in_the_way.append(name)
-            gone = () if only else set(before.wiring.order) - set(described.wiring.order)
-            for broker in sorted(gone):
-                queues = f"{folder_of(broker)}/{broker_kind.queues}"
-                if inside.is_regular(queues):
-                    aside[queues] = queues + FORMER
-            _refuse(folder, in_the_way)
-            kept = before.files if only else {}
-            listed = {**kept, **{name: digest(text.encode()) for name, text in files.items()}}
-            manifest = manifest_text(replace(described, files=listed)).encode()
-            if inside.read(FEDERATION.file) != manifest:
-                writes[FEDERATION.file] = (manifest, 0o640)
-            for below in sorted({"."} | {str(Path(name).parent) for name in files}):
-                if inside.status(below if below != "." else FEDERATION.file) is not None:
-                    inside.restrict(below)
-        change_folder(folder, FolderChange(writes, aside, removals))
+                    else:
+                        in_the_way.append(name)
+                gone = () if only else set(before.wiring.order) - set(described.wiring.order)
+                for broker in sorted(gone):
+                    queues = f"{folder_of(broker)}/{broker_kind.queues}"
+                    if inside.is_regular(queues):
+                        aside[queues] = queues + FORMER
+                _refuse(folder, in_the_way)
+                kept = before.files if only else {}
+                listed = {**kept, **{name: digest(text.encode()) for name, text in files.items()}}
+                manifest = manifest_text(replace(described, files=listed)).encode()
+                if inside.read(FEDERATION.file) != manifest:
+                    writes[FEDERATION.file] = (manifest, 0o640)
+                for below in sorted({"."} | {str(Path(name).parent) for name in files}):
+                    if inside.status(below if below != "." else FEDERATION.file) is not None:
+                        inside.restrict(below)
+            change_folder(folder, FolderChange(writes, aside, removals))
         changed = [*writes, *aside, *removals]
         return list(dict.fromkeys(sorted(changed, key=lambda name: name == FEDERATION.file)))
 
