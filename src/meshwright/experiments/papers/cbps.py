@@ -356,9 +356,7 @@ def migration_claims(results: Results, claims: Claims) -> None:
         paper="the centralized algorithm, translated",
         ours=f"{Spread.of(after)} × random's cost, Algorithm 3 {Spread.of(mixed)} ×, our mixing "
         f"{Spread.of(_share(calm, 'steiner_cost'))} ×",
-        held={
-            _spell(row): one <= other for row, one, other in zip(calm.rows, after, mixed, strict=True)
-        },
+        held={_spell(row): one <= other for row, one, other in zip(calm.rows, after, mixed, strict=True)},
     )  # fmt: skip
 
 
