@@ -240,6 +240,30 @@ def test_waves_come_in_order(old: tuple[Interest, Trees], new: tuple[Interest, T
             write_wave(change, "3")
 
 
+def test_a_wave_written_meanwhile_is_no_drift(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader between whose looks at the manifest and at the files a wave is written looks again."""
+    chain = {"x": TopicTree((("a", "b"), ("b", "c")), frozenset("abc"))}
+    star = {"x": TopicTree((("a", "b"), ("a", "c")), frozenset("abc"))}
+    places = Inventory.on_loopback("abc")
+    folder = tmp_path / "out"
+    write_federation(NamedTrees(tuple("abc"), chain), wire(NamedTrees(tuple("abc"), chain)), places,
+                     BrokerSettings(), folder)  # fmt: skip
+    after = NamedTrees(tuple("abc"), star)
+    change = plan_change(FederationFolder(folder), after, BrokerSettings(), places)
+    look = FederationFolder.drift
+    written: list[tuple[int, list[str]]] = []
+
+    def late(store: FederationFolder, *known: object) -> object:
+        if not written:
+            written.append(write_wave(change, "next"))
+        return look(store, *known)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FederationFolder, "drift", late)
+    seen = plan_change(FederationFolder(folder), after, BrokerSettings(), places, to_write=False)
+    assert written and written[0][1] and not seen.drift
+    assert seen.before == read_federation(folder)
+
+
 def test_brokers_may_exchange_their_addresses(tmp_path: Path) -> None:
     """A rollout in which brokers take over the addresses of others can be resumed."""
     chain = {"x": TopicTree((("a", "b"), ("b", "c")), frozenset("abc"))}

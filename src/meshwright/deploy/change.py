@@ -116,8 +116,7 @@ def plan_change(
     target is resumed. Without an inventory, brokers keep their endpoints, and new ones
     get free ports if all are on this machine. A change that is only shown needs no addresses of new brokers.
     """
-    before = store.read()
-    differences, repairs = store.drift(before, settings.secret if before.settings.secured else None)
+    before, differences, repairs = _read_at_rest(store, settings)
     drift = tuple(differences)
 
     def places(order: Iterable[str]) -> Inventory:
@@ -148,6 +147,17 @@ def plan_change(
         delta = join_waves(delta)
     rollout = Rollout.begin(delta, endpoints, settings)
     return Change(store, before, trees, endpoints, settings, delta, drift, rollout)
+
+
+def _read_at_rest(
+    store: FederationStore, settings: BrokerSettings
+) -> tuple[DeployedFederation, list[Drift], dict[str, BrokerDrift]]:
+    """Return what is deployed, and its drift, of one moment: what a wave writes meanwhile is no drift."""
+    while True:
+        before = store.read()
+        differences, repairs = store.drift(before, settings.secret if before.settings.secured else None)
+        if not differences or store.read() == before:
+            return before, differences, repairs
 
 
 def write_everything(change: Change, *, overwrite_edits: bool = True) -> list[str]:
