@@ -260,7 +260,9 @@ def test_a_wave_written_meanwhile_is_no_drift(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(FederationFolder, "drift", late)
     seen = plan_change(FederationFolder(folder), after, BrokerSettings(), places, to_write=False)
-    assert written and written[0][1] and not seen.drift
+    assert written
+    assert written[0][1]
+    assert not seen.drift
     assert seen.before == read_federation(folder)
 
 
