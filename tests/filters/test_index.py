@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from meshwright.filters.filter_plan import FilterChoice, plan_filters
 from meshwright.filters.groups import group_numbers
 from meshwright.filters.index import FilterIndex, as_bits, positions
+from meshwright.filters.mqtt import has_wildcard
 from meshwright.interest import Interest
 from meshwright.routes.choose import wanted_sets
 from meshwright.verify.filter_groups import derive_groups
@@ -36,6 +37,25 @@ def test_only_those_asked_for_are_looked_at(held: list[str], one: str, among: se
     """A search among some filters finds those of them that a search among all finds."""
     index, asked = FilterIndex(held), as_bits(sorted(among)) & ((1 << len(held)) - 1)
     assert index.overlapping(one, asked) == index.overlapping(one) & asked
+
+
+@given(
+    st.lists(filters, max_size=9),
+    st.lists(filters, max_size=5),
+    st.sampled_from([0, 2, 32]),
+    st.sampled_from([0, 2, 2**16]),
+)
+@example(["a/+/+/d", "+/b/c/#", "a/b/c/d/e"], ["a/x/c/e", "a/x/c", "a/b/d", "x/b/c", "a/b/c/d/f"], 32, 9)
+@example([*ROOTED], [held for held in ROOTED if not has_wildcard(held)], 32, 9)
+def test_the_first_match_is_a_match(held: list[str], topics: list[str], few: int, kept: int) -> None:
+    """A topic finds a filter that matches it, if any, also where few beginnings or none are kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("meshwright.filters.index.FEW", few)
+        patch.setattr("meshwright.filters.index.CACHED_BEGINNINGS", kept)
+        index = FilterIndex(held)
+        for topic in (topic for topic in topics if not has_wildcard(topic)):
+            matching = positions(index.overlapping(topic))
+            assert index.first_match(topic) in (matching or [-1])
 
 
 @given(st.sets(st.integers(0, 300)))
