@@ -176,6 +176,18 @@ def test_incomplete_questions(line: list[Path], words: list[str], expected: str)
     assert expected in meshwright("soc", line[1], *words).complaint
 
 
+def test_a_different_plan_is_replaced_only_on_request(line: list[Path], tmp_path: Path) -> None:
+    """A witness takes the place of another plan with --force only."""
+    out = tmp_path / "there"
+    assert meshwright("plan", line[1], "--algorithm", "ring", "--out", out).code == 0
+    before = (out / "plan.json").read_bytes()
+    asked = ["soc", line[1], "--links", "6", "--out", out]
+    assert "--force" in meshwright(*asked).complaint
+    assert (out / "plan.json").read_bytes() == before
+    assert meshwright(*asked, "--force").code == 0
+    assert (out / "plan.json").read_bytes() != before
+
+
 def test_questions_about_a_plan_take_no_search(line: list[Path], tmp_path: Path) -> None:
     """Options of a search are refused where there is a plan."""
     for words in (["--links", "3"], ["--degree", "1", "--cost", "1", "--out", tmp_path / "witness"]):

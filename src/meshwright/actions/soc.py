@@ -206,6 +206,7 @@ def soc_of_any(
     seconds: float | None = None,
     seed: int = 0,
     out: str | None = None,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> ExistenceAnswer:
     """Answer whether some overlay keeps the limits, and write the one that was found, for a yes."""
@@ -231,5 +232,5 @@ def soc_of_any(
     if found.witness is not None:
         found = replace(found, witness=loaded.planned(found.witness))
         if out is not None and found.witness is not None:
-            notes, written = (*notes, *write_over(found.witness, loaded, out, force=True)), out
+            notes, written = (*notes, *write_over(found.witness, loaded, out, force=force)), out
     return ExistenceAnswer(asked, loaded, found, written, notes)

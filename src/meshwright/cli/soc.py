@@ -9,7 +9,7 @@ import typer
 from meshwright.actions import soc as action
 from meshwright.actions import sources
 from meshwright.cli.main import Words
-from meshwright.cli.options import Columns, Seed, Topics
+from meshwright.cli.options import Columns, Force, Seed, Topics
 from meshwright.cli.output import Answer, ProgressBar
 from meshwright.errors import InputError
 
@@ -69,6 +69,7 @@ def soc(
             "--out", metavar="PLAN", help="Without a plan: write the overlay found here, for a yes."
         ),
     ] = None,
+    force: Force = False,
     columns: Columns,
     topics: Topics,
     seed: Seed = 0,
@@ -86,10 +87,13 @@ def soc(
     with ProgressBar() as bar:
         if source is None:
             read = sources.Source(plan, columns, topics)
-            answer = action.soc_of_any(read, asked, seconds=seconds, seed=seed, out=out, progress=bar)
+            answer = action.soc_of_any(
+                read, asked, seconds=seconds, seed=seed, out=out, force=force, progress=bar
+            )
         else:
             alone = {
                 "average-degree": asked.average_degree, "links": asked.links, "seconds": seconds, "out": out,
+                "force": force or None,
                 "topic-kind": topics.topic_kind, "exclude-topic": topics.exclude or None,
                 "expand": topics.expand or None, "rates": topics.rates,
             }  # fmt: skip
