@@ -19,6 +19,7 @@ PLAIN = ("--delimiter", ";", "--no-header")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": ("plan", "FILE", "--out", "OUT"),
     "verify": ("verify", "PLAN", "FILE"),
+    "certify": ("certify", "PLAN", "FILE", "--seconds", "0.1"),
     "route": ("route", "PLAN", "FILE"),
     "report": ("report", "PLAN", "FILE"),
     "advise": ("advise", "FILE", "--steps", "5"),

@@ -174,6 +174,7 @@ HELP_EXAMPLES = (
     *data.WORKLOAD_EXAMPLES,
     *design.PLAN_EXAMPLES,
     *check.VERIFY_EXAMPLES,
+    *check.CERTIFY_EXAMPLES,
     *soc.SOC_EXAMPLES,
     *design.ADVISE_EXAMPLES,
     *design.COMPARE_EXAMPLES,

@@ -28,8 +28,9 @@ HERE = (
     *("raw_logs.FOLLOW", "raw_logs.INGEST", "raw_logs.TRAFFIC"),
 )
 IN_OTHER_TESTS = {
-    "test_docs.py": "data.WORKLOAD design.PLAN check.VERIFY soc.SOC design.ADVISE design.COMPARE "
-    "churn.CHURN churn.CHAOS content content.WORKLOAD content.ASSIGN content.COMPARE content.MIGRATE",
+    "test_docs.py": "data.WORKLOAD design.PLAN check.VERIFY check.CERTIFY soc.SOC design.ADVISE "
+    "design.COMPARE churn.CHURN churn.CHAOS content content.WORKLOAD content.ASSIGN content.COMPARE "
+    "content.MIGRATE",
     "test_deploying_page.py": "deploy.ROUTE deploy.EXPORT deploy.DIFF deploy.APPLY deploy.FEDERATION",
     "test_filters_page.py": "deploy.LINT",
     "test_doctor.py": "trials.DOCTOR",
@@ -42,6 +43,7 @@ PAGES = {
     "README.md": "test_docs.py",
     "docs/adopting.md": "test_filters_page.py",
     "docs/algorithms.md": "test_examples.py",
+    "docs/certificate.md": "test_how_to_pages.py",
     "docs/churn.md": "test_examples.py",
     "docs/ci.md": "test_how_to_pages.py",
     "docs/content.md": "test_examples.py",

@@ -1,4 +1,4 @@
-"""The how-to pages on degree limits, churn, costs and CI: every command runs as it stands."""
+"""The how-to pages on degree limits, certificates, churn, costs and CI: every command runs as it stands."""
 
 from __future__ import annotations
 
@@ -45,6 +45,17 @@ def test_degree_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(Path("limited/plan.json").read_text())["figures"]["max_degree"] <= 8
     assert "degree_bound" in json.loads(Path("certified/plan.json").read_text())["figures"]
     assert Path("front").is_dir()
+
+
+def test_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command of the page gives a plan without a certificate one."""
+    monkeypatch.chdir(tmp_path)
+    run("meshwright workload zipf --nodes 30 --topics 10 --size 3 --out dataset")
+    run("meshwright plan dataset --out plan")
+    assert "lower_bound" not in json.loads(Path("plan/plan.json").read_text())["figures"]
+    for block in blocks("certificate.md", "sh"):
+        run(block)
+    assert "lower_bound" in json.loads(Path("plan/plan.json").read_text())["figures"]
 
 
 def test_churn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
+from damage import edit_table
 from meshwright import load_interest, measure
 from meshwright.errors import InputError
 from meshwright.store.plan_check import verify_stored_plan
@@ -25,7 +25,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shorten(made: Path, dataset: Path) -> None:
     """Remove the last edge of a stored plan, and correct its figures."""
-    pq.write_table(pq.read_table(made / "edges.parquet")[:-1], made / "edges.parquet")
+    edit_table(made / "edges.parquet", lambda table: table[:-1])
     found = verify_overlay(read_plan(made).overlay_on(load_interest(str(dataset))))
     header = json.loads((made / "plan.json").read_text(encoding="utf-8"))
     header["figures"]["edges"] -= 1

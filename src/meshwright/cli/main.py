@@ -303,6 +303,8 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         code = build_app(only)(words, prog_name="meshwright", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # how typer reacts to Ctrl-C in a command
+            raise KeyboardInterrupt
     except (SystemExit, BrokenPipeError):  # how click and rich react to a closed pipe
         code = CLOSED_PIPE
     except (KeyboardInterrupt, typer.Abort):

@@ -252,7 +252,7 @@ def _field_pattern(delimiter: str) -> re.Pattern[str]:
     return re.compile(rf'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^"{mark}]*))(?P<end>{mark}|\Z)')
 
 
-COMMENT = r"^\s*([#%]|$)"
+NO_PAIR = r"^\s*([#%]|$)"
 GAP = r"[\s,;]+"
 ONE_END = "fewer than two columns"
 
@@ -278,7 +278,7 @@ def parse_edges(window: Window, stretch: Stretch) -> Rows:
         for at in sorted(set(range(len(lines))) - set(numbers.tolist())):
             bad.add(int(window.places[at]), lines[at], NOT_UTF8)
         given = pa.array([lines[at].decode() for at in numbers], pa.string())
-    rows = pc.invert(pc.match_substring_regex(given, COMMENT))
+    rows = pc.invert(pc.match_substring_regex(given, NO_PAIR))
     given, numbers = given.filter(rows), numbers[rows.to_numpy(zero_copy_only=False)]
     too_long = pc.greater(pc.binary_length(given), text.LONGEST_LINE).to_numpy(zero_copy_only=False)
     fields = pc.split_pattern_regex(pc.utf8_trim_whitespace(given), GAP)
