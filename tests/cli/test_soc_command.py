@@ -181,7 +181,7 @@ def test_a_different_plan_is_replaced_only_on_request(line: list[Path], tmp_path
     out = tmp_path / "there"
     assert meshwright("plan", line[1], "--algorithm", "ring", "--out", out).code == 0
     before = (out / "plan.json").read_bytes()
-    asked = ["soc", line[1], "--links", "6", "--out", out]
+    asked: list[str | Path] = ["soc", line[1], "--links", "6", "--out", out]
     assert "--force" in meshwright(*asked).complaint
     assert (out / "plan.json").read_bytes() == before
     assert meshwright(*asked, "--force").code == 0
