@@ -37,7 +37,10 @@ def mutate(file: Path, rng: random.Random) -> str:
         kinds += [mutate_json] * 4
     else:
         kinds += [mutate_lines] * 2
-    return rng.choice(kinds)(file, rng)
+    try:
+        return rng.choice(kinds)(file, rng)
+    except (ValueError, OSError, pa.ArrowException):  # an earlier mutation left nothing that can be decoded
+        return mutate_bytes(file, rng)
 
 
 def mutate_bytes(file: Path, rng: random.Random) -> str:

@@ -269,6 +269,10 @@ def test_wrong_plans_in_an_object_store(store: dict[str, str], tmp_path: Path) -
     assert run(store, "verify", "s3://lake/wrong/half", dataset).returncode == 0
     put(store, "wrong/plan/edges.parquet", keys(store, "wrong/plan/")["edges.parquet"][:-9] + b"?" * 9)
     done = run(store, "verify", "s3://lake/wrong/plan", dataset)
+    assert done.returncode == 1
+    assert "wrong: edges.parquet has changed since plan.json was written" in done.stdout
+    done = run(store, "report", "s3://lake/wrong/plan", dataset, "--out", tmp_path / "page.html")
+    assert done.returncode == 2
     assert "s3://lake/wrong/plan/edges.parquet is damaged: it has changed since" in done.stderr
     (tmp_path / "empty").mkdir()
     gone = {**store, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}

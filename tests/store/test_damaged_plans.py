@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import meshwright as mw
-from damage import edit_table
+from damage import edit_table, mend_digests
 from meshwright.errors import FormatError
 from meshwright.files.header import PLAN, write_header
 from meshwright.plan_tables import GROUPS, TREES
 from meshwright.store.plan_check import require_meaning
 from meshwright.store.trees import read_trees
+from object_store import folder_as_store
 from routed_plans import write_routed_plan
 from terminal import meshwright
 
@@ -150,6 +152,65 @@ def test_a_rewritten_table_is_a_failed_check(tmp_path: Path, name: str) -> None:
     assert answer.code == 1
     assert f"wrong: {name}.parquet has changed since plan.json was written" in answer.out
     assert f"{file} is damaged: it has changed" in meshwright("report", plan, dataset).complaint
+
+
+@pytest.mark.parametrize("name", ["edges", "trees", "roles", "prices", "degree_prices", "groups", "holders"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.slice(2),
+        lambda table: table.slice(0, table.num_rows - 2),
+        lambda table: table.rename_columns([*"wxyz"][: table.num_columns]),
+        None,
+    ],
+)
+def test_a_table_that_a_change_leaves_out_of_form_is_a_failed_check(
+    tmp_path: Path, name: str, change: Change | None
+) -> None:
+    """Fewer rows, other columns or no table at all: `verify` names the changed file, and ends with 1."""
+    plan, dataset = filter_plan(tmp_path)
+    file = plan / f"{name}.parquet"
+    if change is None:
+        file.write_bytes(b"")
+    else:
+        edit_table(file, change, mended=False)
+    answer = meshwright("verify", plan, dataset)
+    assert (answer.code, answer.err) == (1, "")
+    first, second = answer.out.splitlines()[1:3]
+    assert first == f"wrong: {name}.parquet has changed since plan.json was written"
+    assert second.startswith("wrong: ") or name == "roles"  # fewer roles are in form
+
+
+def test_a_plan_at_a_url_fails_as_one_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed table at a URL is a failed check of `verify`; other commands name its URL, and no copy."""
+    folder_as_store(tmp_path / "store", monkeypatch)
+    plan, dataset = filter_plan(tmp_path)
+    copy, url = tmp_path / "store" / "bucket" / "plan", "s3://bucket/plan"
+    shutil.copytree(plan, copy)
+    assert meshwright("verify", url, dataset).code == 0
+    edit_table(copy / "trees.parquet", lambda table: table.slice(1), mended=False)
+    answer = meshwright("verify", url, dataset)
+    assert answer.code == 1
+    first, second = answer.out.splitlines()[1:3]
+    assert first == "wrong: trees.parquet has changed since plan.json was written"
+    assert second.startswith(f"wrong: {url}/trees.parquet is damaged: the trees of topics")
+    export: list[str | Path] = ["export", url, "--to", "mosquitto", "--out", tmp_path / "out"]
+    assert f"{url}/trees.parquet is damaged: it has changed" in meshwright(*export).complaint
+    mend_digests(copy)
+    for words in (["verify", url, dataset], export):
+        assert f"{url}/trees.parquet is damaged: the trees of topics" in meshwright(*words).complaint
+
+
+def test_a_wrong_schema_is_named_in_short(tmp_path: Path) -> None:
+    """However long what stands there for a number is, the error is one line."""
+    plan = three(tmp_path)
+    content = json.loads((plan / "plan.json").read_text())
+    (plan / "plan.json").write_text(json.dumps(content | {"schema": "x" * 5000}))
+    with pytest.raises(FormatError) as found:
+        read_trees(plan)
+    assert len(str(found.value)) < 300
 
 
 def filter_plan(folder: Path) -> tuple[Path, Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from calls import examples
+from damage import mend_digests
 from meshwright import Interest, design, route, write_plan, write_trees
 from meshwright.errors import FormatError
 from meshwright.store.plan_check import verify_stored_plan
@@ -159,19 +161,26 @@ def test_any_change_of_a_certificate_fails_the_plan(low_plan: Path, interest: In
     assert "degree_prices.parquet has changed since plan.json was written" in report.disagreements
 
 
+def refused(plan: Path, interest: Interest, reason: str) -> None:
+    """Check that a table out of form fails the plan where it was changed, and is an error if written so."""
+    changed = verify_stored_plan(plan, interest).disagreements
+    assert "has changed since plan.json was written" in changed[0]
+    assert re.search(reason, changed[1])
+    mend_digests(plan)
+    with pytest.raises(FormatError, match=reason):
+        verify_stored_plan(plan, interest)
+
+
 def test_damaged_degree_prices_are_rejected(low_plan: Path, interest: Interest) -> None:
     """Values out of range, missing rows or a missing file are damage, and the file is named."""
     file = low_plan / "degree_prices.parquet"
     sound = pq.read_table(file)
     edit_degree_prices(low_plan, "at_degree", of_nodes=True, factor=0.5)
-    with pytest.raises(FormatError, match=r"degree_prices.parquet is damaged: allowances .* out of range"):
-        verify_stored_plan(low_plan, interest)
+    refused(low_plan, interest, r"degree_prices.parquet is damaged: allowances .* out of range")
     pq.write_table(sound.slice(1), file)
-    with pytest.raises(FormatError, match=r"degree_prices.parquet is damaged: .* one price"):
-        verify_stored_plan(low_plan, interest)
+    refused(low_plan, interest, r"degree_prices.parquet is damaged: .* one price")
     pq.write_table(sound.slice(0, sound.num_rows - 1), file)
-    with pytest.raises(FormatError, match=r"degree_prices.parquet is damaged: .* one allowance"):
-        verify_stored_plan(low_plan, interest)
+    refused(low_plan, interest, r"degree_prices.parquet is damaged: .* one allowance")
     file.unlink()
     with pytest.raises(
         FormatError, match=r"low is damaged: degree_prices.parquet is missing; write it again"
@@ -235,8 +244,7 @@ def test_a_damaged_table_is_rejected(
 ) -> None:
     """Bad prices, unknown names, or two prices for one subscription: one line that names the file."""
     edit_prices(plan, column, change)
-    with pytest.raises(FormatError, match=rf"prices\.parquet is damaged: .*{message}"):
-        verify_stored_plan(plan, interest)
+    refused(plan, interest, rf"prices\.parquet is damaged: .*{message}")
 
 
 def test_a_missing_table_is_rejected(plan: Path, interest: Interest) -> None:

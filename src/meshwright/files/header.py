@@ -179,7 +179,7 @@ def read_header(folder: Path, kind: Kind, text: bytes | None = None) -> dict[str
         raise FormatError(f"{folder} is not a {kind.name}: {kind.file} does not say so")
     schema = content.get("schema")
     if type(schema) is not int or schema < 1:  # bool is a subclass of int
-        raise damaged(file, f"schema {schema!r}")
+        raise damaged(file, f"schema {repr(schema)[:60]}")
     if schema > kind.schema:
         raise FormatError(
             f"{folder} has schema {schema}, but this version reads at most {kind.schema}: upgrade meshwright"

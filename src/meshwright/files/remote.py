@@ -14,14 +14,14 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, MeshwrightError, OutputError
 from meshwright.files.atomic import new_file
-from meshwright.files.header import Kind, check_digests, parse_json
+from meshwright.files.header import Kind, parse_json
 from meshwright.files.urls import (
     file_system,
     inside,
@@ -241,23 +241,19 @@ def new_remote_file(url: str) -> Iterator[Path]:
             upload(beside, system, path)
 
 
-def fetch_folder(place: str | Path, kind: Kind, content: Mapping[str, Any], owner: object) -> Path:
-    """Copy a folder at a URL to this machine, until its owner is forgotten, and check the copy.
+def fetch_folder(place: str | Path, owner: object) -> Path:
+    """Copy a folder at a URL to this machine, until its owner is forgotten.
 
     Raises
     ------
     InputError
         If it is not there, or cannot be reached.
-    FormatError
-        If a file is missing, or is not the one that the description lists.
     """
     url = os.fspath(place).rstrip("/")
     folder = Path(tempfile.mkdtemp(prefix="meshwright-copy-"))
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     with local_copy(url) as copy:
         copy.rename(folder / "copy")
-    with naming(url, folder / "copy"):
-        check_digests(folder / "copy", kind, content)
     return folder / "copy"
 
 

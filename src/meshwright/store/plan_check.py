@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from meshwright.arrow import from_numpy, to_numpy
 from meshwright.errors import FormatError
 from meshwright.files.header import MISSING, PLAN, changed_tables, damaged
-from meshwright.files.urls import inside, local_path
+from meshwright.files.urls import inside
 from meshwright.interest import Interest
 from meshwright.names import MQTT
+from meshwright.overlay import unchecked_overlay
 from meshwright.plan_tables import (
     ALONE,
     DEGREE_PRICES,
@@ -25,13 +26,21 @@ from meshwright.plan_tables import (
     TreeTables,
     is_one_of,
 )
-from meshwright.store.plan_parts import DEGREE_PRICES_FILE, PRICES_FILE, ROLES_FILE, TREES_FILE
+from meshwright.store.plan_parts import (
+    DEGREE_PRICES_FILE,
+    EDGES_FILE,
+    GROUPS_FILE,
+    HOLDERS_FILE,
+    PRICES_FILE,
+    ROLES_FILE,
+    TREES_FILE,
+)
 from meshwright.store.plans import StoredPlan, holder_table, open_plan
 from meshwright.store.tables import read_table
 from meshwright.store.trees import read_tree_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -43,6 +52,8 @@ if TYPE_CHECKING:
     from meshwright.store.trees import StoredTrees
     from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport
     from meshwright.verify.filter_groups import DerivedGroups
+
+Made = TypeVar("Made")
 
 
 def verify_stored_plan(
@@ -67,40 +78,77 @@ def verify_stored_plan(
     from meshwright.verify.claims import verify_plan
 
     stored = open_plan(path)
-    changed = changed_files(stored)
+    tables = CheckedTables(stored)
     stored.check_dataset(interest)
-    planned, faults = (interest, ()) if stored.choice is None else rederive_groups(stored, interest)
+    planned = interest if stored.choice is None else rederive_groups(tables, interest)
     costs = costs and costs.rebase(planned)
-    claims, overlay = read_claims(stored), stored.overlay_over(planned)
-    proofs, out_of_form = read_proofs(stored, changed)
-    if out_of_form:
+    claims = read_claims(stored)
+    overlay = tables.read(lambda: stored.overlay_over(planned), EDGES_FILE)
+    if overlay is None:  # what is left to compare are the other tables
+        overlay = unchecked_overlay(planned, *[np.zeros(0, dtype=np.int32)] * 3)
+    proofs = read_proofs(tables)
+    if proofs.trees is None:
         claims = replace(claims, trees=None)
-    try:
-        report = verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
-    except CertificateError as error:
-        file = DEGREE_PRICES_FILE if isinstance(error, DegreeCertificateError) else PRICES_FILE
-        raise damaged(inside(stored.place, file), str(error)) from error
-    return replace(report, disagreements=(*faults, *report.disagreements, *out_of_form, *changed.values()))
+    while True:
+        try:
+            report = verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
+            return tables.judge(report)
+        except CertificateError as error:
+            of_degrees = isinstance(error, DegreeCertificateError)
+            file = DEGREE_PRICES_FILE if of_degrees else PRICES_FILE
+            tables.refuse(damaged(inside(stored.place, file), str(error)), file)
+            proofs = replace(proofs, **{"degree_prices" if of_degrees else "prices": None})
 
 
-def changed_files(stored: StoredPlan) -> dict[str, str]:
-    """Return a line for each table that was changed since the plan was written, though it may say as much.
+class CheckedTables:
+    """The tables of a plan to verify, each against its digest, and what is wrong with them."""
 
-    A missing table is an error for whoever needs it. Those at a URL are checked when they are copied.
-    """
-    if local_path(stored.place) is None:
-        return {}
-    changed = changed_tables(stored.path, PLAN, stored.metadata)
-    return {name: f"{name} {fault}" for name, fault in changed.items() if fault != MISSING}
+    def __init__(self, stored: StoredPlan) -> None:
+        self.stored = stored
+        self.faults: list[str] = []
+        """A line for each way in which the tables are not what they should be."""
+        changed = changed_tables(stored.path, PLAN, stored.metadata)
+        # A missing table is an error for whoever needs it.
+        self.changed = {name: f"{name} {fault}" for name, fault in changed.items() if fault != MISSING}
+        """A line for each table that was changed since the plan was written, though it may say as much."""
+
+    def read(self, make: Callable[[], Made], *files: str) -> Made | None:
+        """Return what is made of some files; None if one of them was changed, and is out of form.
+
+        Raises
+        ------
+        FormatError
+            If they are out of form as they were written.
+        """
+        try:
+            return make()
+        except FormatError as error:
+            self.refuse(error, *files)
+            return None
+
+    def refuse(self, error: FormatError, *files: str) -> None:
+        """Note an error in some files if one of them was changed; raise it otherwise."""
+        if self.changed.keys().isdisjoint(files):
+            raise error
+        if str(error) not in self.faults:
+            self.faults.append(str(error))
+
+    def judge(self, report: PlanReport) -> PlanReport:
+        """Return a report with what is wrong with the tables, first of all which were changed."""
+        return replace(report, disagreements=(*self.changed.values(), *self.faults, *report.disagreements))
 
 
-def rederive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tuple[str, ...]]:
-    """Return the interest in groups of filters, derived again, and how the plan's own tables differ."""
+def rederive_groups(tables: CheckedTables, interest: Interest) -> Interest:
+    """Return the interest in groups of filters, derived again; note how the plan's own tables differ."""
     from meshwright.verify.filter_groups import derive_groups, group_faults
 
+    stored = tables.stored
     derived = derive_groups(interest, stored.metadata["topics"])
-    faults = list(group_faults(derived, stored.group_tables))
-    return derived.interest, (*faults, *_wrong_fingerprints(stored, derived))
+    stated = tables.read(lambda: stored.group_tables, GROUPS_FILE, HOLDERS_FILE)
+    if stated is not None:
+        tables.faults += group_faults(derived, stated)
+    tables.faults += _wrong_fingerprints(stored, derived)
+    return derived.interest
 
 
 def _wrong_fingerprints(stored: StoredPlan, derived: DerivedGroups) -> Iterator[str]:
@@ -232,33 +280,30 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
     )
 
 
-def read_proofs(stored: StoredPlan, changed: Collection[str]) -> tuple[PlanProofs, list[str]]:
+def read_proofs(tables: CheckedTables) -> PlanProofs:
     """Read the prices of a plan that states a bound, and the trees of one that has some.
-
-    Trees out of form are a failed check if their file was `changed`, and an error if it was written so.
 
     Raises
     ------
     FormatError
-        If a table is missing or damaged.
+        If a table is missing, or damaged as it was written.
     """
     from meshwright.verify.claims import DEGREE_BOUNDS, PlanProofs
 
+    stored = tables.stored
     bounded = stored.figures.get("lower_bound") is not None
     limited = any(stored.figures.get(name) is not None for name in DEGREE_BOUNDS)
-    trees, faults = None, []
-    try:
-        trees = None if stored.routes is None else read_tree_tables(stored)
-    except FormatError as error:
-        if not {TREES_FILE, ROLES_FILE} & set(changed):
-            raise
-        faults.append(str(error))
-    proofs = PlanProofs(
-        prices=read_table(stored.path / PRICES_FILE, PRICES) if bounded else None,
-        degree_prices=read_table(stored.path / DEGREE_PRICES_FILE, DEGREE_PRICES) if limited else None,
-        trees=trees,
-    )
-    return proofs, faults
+    trees = None
+    if stored.routes is not None:
+        trees = tables.read(lambda: read_tree_tables(stored), EDGES_FILE, TREES_FILE, ROLES_FILE)
+    prices = degree_prices = None
+    if bounded:
+        prices = tables.read(lambda: stored.table(PRICES_FILE, PRICES), PRICES_FILE)
+    if limited:
+        degree_prices = tables.read(
+            lambda: stored.table(DEGREE_PRICES_FILE, DEGREE_PRICES), DEGREE_PRICES_FILE
+        )
+    return PlanProofs(prices, trees, degree_prices)
 
 
 def prices_on(stored: StoredPlan, interest: Interest) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from meshwright.files.header import (
     local_description,
     read_header,
 )
-from meshwright.files.remote import fetch_folder
+from meshwright.files.remote import fetch_folder, naming
 from meshwright.files.schema import Count, Figure
 from meshwright.files.urls import inside, local_path
 from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_filters
@@ -155,11 +155,20 @@ class StoredPlan:
         ------
         InputError
             If the URL cannot be reached.
-        FormatError
-            If the copy is not as the plan's description lists it.
         """
         local = local_path(self.place)
-        return fetch_folder(self.place, PLAN, self.metadata, self) if local is None else Path(local)
+        return fetch_folder(self.place, self) if local is None else Path(local)
+
+    def table(self, file: str, schema: pa.Schema) -> pa.Table:
+        """Return one of its tables, with the columns of a schema.
+
+        Raises
+        ------
+        FormatError
+            If it is missing or damaged.
+        """
+        with naming(str(self.place), self.path):
+            return read_table(self.path / file, schema)
 
     @cached_property
     def links(self) -> LinkTable:
@@ -170,7 +179,7 @@ class StoredPlan:
         FormatError
             If they are missing or damaged.
         """
-        edges = read_table(self.path / EDGES_FILE, EDGES)
+        edges = self.table(EDGES_FILE, EDGES)
         return self.require_form(lambda: LinkTable(edges))
 
     @property
@@ -187,8 +196,7 @@ class StoredPlan:
         FormatError
             If a table is missing or damaged.
         """
-        groups = read_table(self.path / GROUPS_FILE, GROUPS)
-        holders = read_table(self.path / HOLDERS_FILE, HOLDERS)
+        groups, holders = self.table(GROUPS_FILE, GROUPS), self.table(HOLDERS_FILE, HOLDERS)
         return self.require_form(lambda: GroupTables(groups, holders))
 
     def require_form(self, make: Callable[[], Tables]) -> Tables:
@@ -196,7 +204,7 @@ class StoredPlan:
         try:
             return make()
         except TableError as error:
-            raise damaged(self.path / f"{error.table}.parquet", str(error)) from error
+            raise damaged(inside(self.place, f"{error.table}.parquet"), str(error)) from error
 
     def check_digests(self) -> None:
         """Check that all tables are those that were written with the description.
@@ -206,7 +214,8 @@ class StoredPlan:
         FormatError
             If one is missing or has changed.
         """
-        check_digests(self.path, PLAN, self.metadata)
+        with naming(str(self.place), self.path):
+            check_digests(self.path, PLAN, self.metadata)
 
     @property
     def figures(self) -> dict[str, int | float]:

@@ -26,7 +26,7 @@ from meshwright.files.header import PLAN, damaged, write_header
 from meshwright.plan_tables import ALONE, PUBLISHER, RELAY, ROLES, TREES, TreeTables, find
 from meshwright.store.plan_parts import ROLES_FILE, TREES_FILE
 from meshwright.store.plans import StoredPlan, read_plan
-from meshwright.store.tables import read_table, write_table
+from meshwright.store.tables import write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -187,8 +187,7 @@ def read_tree_tables(stored: StoredPlan) -> TreeTables:
     if stored.routes is None:
         command = f"meshwright route {quote(str(stored.place))} DATASET"
         raise InputError(f"plan {stored.place} has no trees: make them first, with {command}")
-    trees = read_table(stored.path / TREES_FILE, TREES)
-    roles = read_table(stored.path / ROLES_FILE, ROLES)
+    trees, roles = stored.table(TREES_FILE, TREES), stored.table(ROLES_FILE, ROLES)
     return stored.require_form(lambda: TreeTables(stored.links, trees, roles))
 
 

@@ -8,7 +8,7 @@ first of the topics and links that are not as they should be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +30,8 @@ from meshwright.pipeline.plans.links import Links, count_degrees, read_links, se
 from meshwright.pipeline.session.jobs import report_stages, spark_errors, tasks_at_once
 from meshwright.progress import Progress
 from meshwright.store.interest_files import load_interest
-from meshwright.store.plan_check import changed_files, read_claims, rederive_groups
-from meshwright.store.plans import StoredPlan, open_plan
+from meshwright.store.plan_check import CheckedTables, read_claims, rederive_groups
+from meshwright.store.plans import open_plan
 from meshwright.verify import PlanReport
 from meshwright.verify.claims import compare_with_claims, required_k
 from meshwright.verify.overlay_check import (
@@ -75,15 +75,13 @@ def verify_on_cluster(
     ClusterError
         If Spark fails.
     """
-    stored = open_plan(path)
-    changed = tuple(changed_files(stored).values())
-    report = _verify_tables(spark, stored, source, k=k, costs=costs, progress=progress)
-    return replace(report, disagreements=(*report.disagreements, *changed))
+    tables = CheckedTables(open_plan(path))
+    return tables.judge(_verify_tables(spark, tables, source, k=k, costs=costs, progress=progress))
 
 
 def _verify_tables(
     spark: SparkSession | None,
-    stored: StoredPlan,
+    tables: CheckedTables,
     source: str | Path | Subscriptions,
     *,
     k: int | None,
@@ -91,18 +89,16 @@ def _verify_tables(
     progress: Progress | None,
 ) -> PlanReport:
     """Recompute what a plan states from its tables as they are."""
+    stored = tables.stored
     claims = read_claims(stored)
     wanted = required_k(claims, k)
     with spark_errors():
         given = subscriptions(spark, source) if isinstance(source, (str, Path)) else source
         if stored.choice is not None:
-            given, faults = _derived_groups(spark, stored, given)
+            given = _derived_groups(spark, tables, given)
             overlay = stored.overlay_over(given.names)
             found, weak = examine_on_cluster(spark, overlay, given, weak=wanted == 2, progress=progress)
-            report = compare_with_claims(
-                claims, overlay, found, k=wanted, weak=weak, costs=costs, proofs=None
-            )
-            return replace(report, disagreements=(*faults, *report.disagreements))
+            return compare_with_claims(claims, overlay, found, k=wanted, weak=weak, costs=costs, proofs=None)
         if spark is None or costs is not None or given.folder is None:
             overlay = stored.overlay_on(given.names)
             found, weak = examine_on_cluster(spark, overlay, given, weak=wanted == 2, progress=progress)
@@ -118,18 +114,15 @@ def _verify_tables(
     return compare_with_claims(claims, outline, found, k=wanted, weak=weak, costs=None, proofs=None)
 
 
-def _derived_groups(
-    spark: SparkSession | None, stored: StoredPlan, given: Subscriptions
-) -> tuple[Subscriptions, tuple[str, ...]]:
-    """Return the interest in groups of filters, derived again, and how the plan's own tables differ."""
+def _derived_groups(spark: SparkSession | None, tables: CheckedTables, given: Subscriptions) -> Subscriptions:
+    """Return the interest in groups of filters, derived again; note how the plan's own tables differ."""
     if given.interest is not None:
         interest = given.interest
     else:
         assert given.folder is not None
         interest = load_interest(given.folder)
-    stored.check_dataset(interest)
-    planned, faults = rederive_groups(stored, interest)
-    return from_interest(spark, planned), faults
+    tables.stored.check_dataset(interest)
+    return from_interest(spark, rederive_groups(tables, interest))
 
 
 def examine_on_cluster(
