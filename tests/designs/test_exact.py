@@ -257,6 +257,28 @@ def test_an_optimum_has_no_gap(tmp_path: Path) -> None:
     assert not mw.verify(fewer, interest).passed
 
 
+def test_an_optimum_at_the_lowest_degree_has_no_gap(tmp_path: Path) -> None:
+    """Where the solver proves more at the lowest degree than prices do, that gap is 0% everywhere, too."""
+    interest = zipf(24, 10, size=3, seed=1)
+    plan = design(interest, "exact", objective="degree", certify=True)
+    figures = plan.figures
+    assert figures["bound_at_degree"] < figures["solver_bound_at_degree"] == len(plan.overlay)
+    assert figures["gap_at_degree"] == 0 < figures["gap"]
+    assert "by the solver: no overlay with at most 3 links per broker has fewer links" in plan.summary()
+    assert "above the fewest links possible with" not in plan.summary()
+    mw.write_plan(plan, tmp_path / "plan")
+    again = mw.load(tmp_path / "plan", interest)
+    assert again.figures == figures
+    report = mw.verify(tmp_path / "plan", interest)
+    assert report.passed
+    assert report.gap_at_degree == 0
+    assert "solver_bound_at_degree" in report.unchecked
+    assert (
+        "by the solver, with at most 3" in mw.report(plan, tmp_path / "p.html", interest=interest).read_text()
+    )
+    assert not mw.verify(replace(plan, solver_bound_at_degree=len(plan.overlay) + 1), interest).passed
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

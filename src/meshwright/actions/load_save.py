@@ -99,7 +99,8 @@ def load_stored(path: str | Path, interest: Interest, costs: LinkCosts | None = 
             checked=False,
             rising=figures.get("bound_rising"),
         )
-    known, bound = stored.metadata, figures.get("solver_bound")
+    known = stored.metadata
+    by_solver = {name: figures.get(name) for name in ("solver_bound", "solver_bound_at_degree")}
     if costs is not None:
         costs = costs.rebase(planned)
         costs.check_made(str(path), known["parameters"].get("costs"))
@@ -107,7 +108,8 @@ def load_stored(path: str | Path, interest: Interest, costs: LinkCosts | None = 
     proof = degree_proof_on(stored, planned) if figures.get("degree_bound") is not None else None
     return Plan(
         overlay, known["algorithm"], known["parameters"], seed, seconds, costs, prices=prices,
-        degree_proof=proof, solver_bound=None if bound is None else int(bound), filters=filters,
+        degree_proof=proof, filters=filters,
+        **{name: None if bound is None else int(bound) for name, bound in by_solver.items()},
     )  # fmt: skip
 
 

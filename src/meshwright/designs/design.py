@@ -88,11 +88,16 @@ def design(
     began = working_seconds()
     built = build(interest, **taken, **weighing, **running, **seeding, **pricing)
     seconds = working_seconds() - began
-    overlay, solver_bound = (
-        (built, None) if isinstance(built, Overlay) else (built.overlay, built.links_needed)
+    overlay, *needed = (
+        (built, None, None)
+        if isinstance(built, Overlay)
+        else (built.overlay, built.links_needed, built.links_needed_at_degree)
     )
     stated = given if costs is None else {**given, "costs": costs.description}
-    plan = Plan(overlay, algorithm, stated, seed, seconds, costs, solver_bound=solver_bound)
+    plan = Plan(
+        overlay, algorithm, stated, seed, seconds, costs,
+        solver_bound=needed[0], solver_bound_at_degree=needed[1],
+    )  # fmt: skip
     if timing is None:
         return plan
     return proofs.prove_degrees(

@@ -64,6 +64,11 @@ class Solution:
         return self.lower_bound if self.objective == "edges" else None
 
     @property
+    def links_needed_at_degree(self) -> int | None:
+        """The lower bound on links of overlays with this maximum degree; None for the other objective."""
+        return self.edges_bound if self.objective == "degree" else None
+
+    @property
     def gap(self) -> float:
         """The largest possible excess over the optimum, as a share of the bound; 0 if proven optimal."""
         return (self.value - self.lower_bound) / max(self.lower_bound, 1)

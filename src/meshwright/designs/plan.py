@@ -52,6 +52,8 @@ class Plan:
     """The lower bound on links that the algorithm's own solver reports, if it has one."""
     filters: PlannedFilters | None = None
     """The MQTT filters whose groups are the topics of the overlay; None for plain topics."""
+    solver_bound_at_degree: int | None = None
+    """The same for overlays with no higher maximum degree, if the solver looked for the lowest one."""
 
     @cached_property
     def figures(self) -> dict[str, int | float]:
@@ -74,6 +76,7 @@ class Plan:
             "bound_rising": None if self.prices is None else self.prices.rising,
             **self._degree_figures(complete=support == 1),
             "solver_bound": self.solver_bound,
+            "solver_bound_at_degree": self.solver_bound_at_degree,
         }
         return {
             "nodes": overlay.interest.num_nodes,
@@ -97,10 +100,11 @@ class Plan:
         if self.degree_proof is None:
             return {}
         links, lowest = self.degree_proof
+        known = max(links.bound, self.solver_bound_at_degree or 0)
         return {
             "at_degree": links.degree,
             "bound_at_degree": links.bound,
-            "gap_at_degree": gap(len(self.overlay), links.bound) if complete else None,
+            "gap_at_degree": gap(len(self.overlay), known) if complete else None,
             "degree_bound": lowest.bound,
         }
 
@@ -209,14 +213,17 @@ class Plan:
             )
             lines += [f"certified: {near}{needed}", *rising_lines(figures.get("bound_rising"))]
         lines += degree_lines(figures)
-        if "solver_bound" in figures:
-            above = gap(len(self.overlay), int(figures["solver_bound"]))
+        limit = f" with at most {counted(int(figures['max_degree']), 'link')} per broker"
+        for name, where in (("solver_bound", ""), ("solver_bound_at_degree", limit)):
+            if name not in figures:
+                continue
+            above = gap(len(self.overlay), int(figures[name]))
             near = (
                 "nothing is proven"
                 if above is None
-                else f"at most {excess(above)} above the fewest links possible"
+                else f"at most {excess(above)} above the fewest links possible{where}"
             )
-            lines.append(f"by the solver: {'no overlay has fewer links' if above == 0 else near}")
+            lines.append(f"by the solver: {f'no overlay{where} has fewer links' if above == 0 else near}")
         return lines
 
 
@@ -251,6 +258,7 @@ def degree_lines(figures: Mapping[str, Any]) -> list[str]:
     near = (
         f"at most {excess(figures['gap_at_degree'])} above the fewest links possible {limit}; "
         if "gap_at_degree" in figures
+        and figures.get("solver_bound_at_degree", 0) <= figures["bound_at_degree"]
         else f"{limit}, "
     )
     needed = f"connecting every topic needs at least {counted(figures['bound_at_degree'], 'link')}"

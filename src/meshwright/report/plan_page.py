@@ -149,10 +149,10 @@ def _lowest_degree(facts: PlanFacts) -> str:
 def _gap_card(facts: PlanFacts) -> str:
     gap, bound = facts.verdict.gap, facts.verdict.lower_bound
     at_degree = facts.verdict.gap_at_degree
-    if gap is not None and at_degree is not None:
-        needed = (
-            f"certified, with at most {facts.verdict.at_degree:,} links per broker; ≤ {excess(gap)} without"
-        )
+    if gap is not None and at_degree is not None and facts.verdict.degrees is not None:
+        by_solver = (facts.verdict.solver_bound_at_degree or 0) > facts.verdict.degrees.links
+        proof = f"{'by the solver' if by_solver else 'certified'}, with at most"
+        needed = f"{proof} {facts.verdict.at_degree:,} links per broker; ≤ {excess(gap)} without"
         return card("above the fewest links", f"≤ {excess(at_degree)}", f"{needed} that limit")
     solver = facts.verdict.solver_bound or 0
     if gap is not None and solver > (bound or 0):

@@ -281,6 +281,7 @@ def _bound_lines(report: PlanReport) -> list[str]:
 
     reasons = {
         "solver_bound": "it is the solver's word",
+        "solver_bound_at_degree": "it is the solver's word",
         "lower_bound": "verify without --master to check it",
         "bound_at_degree": "verify without --master to check it",
         "degree_bound": "verify without --master to check it",
@@ -311,6 +312,7 @@ def _degree_lines(report: PlanReport) -> list[str]:
         "at_degree": report.at_degree,
         "bound_at_degree": report.degrees.links,
         "degree_bound": report.degrees.degree,
+        "solver_bound_at_degree": report.solver_bound_at_degree or 0,
     }
     return degree_lines(
         figures if report.gap_at_degree is None else {**figures, "gap_at_degree": report.gap_at_degree}

@@ -65,6 +65,7 @@ class PlanFigures(Struct):
     bound_at_degree: int | None = None
     degree_bound: int | None = None
     solver_bound: int | None = None
+    solver_bound_at_degree: int | None = None
 
 
 class PlanFilters(Struct, forbid_unknown_fields=True):

@@ -23,6 +23,8 @@ from meshwright.verify.tree_check import LOADS, agree, tree_faults
 
 PARALLEL = ("parallel_edges", "parallel_average_degree")
 """The figures of rings whose links count once for each topic; a cluster's coordinator cannot check them."""
+SOLVER_BOUNDS = ("solver_bound", "solver_bound_at_degree")
+"""The links that a solver found to be needed, and those at the plan's maximum degree: only it can say."""
 DEGREE_BOUNDS = ("at_degree", "bound_at_degree", "gap_at_degree", "degree_bound")
 """What a plan that keeps degrees low proves: links at the degree `at_degree`, and the lowest degree."""
 BUDGETS = ("max_edges", "max_degree")
@@ -93,6 +95,8 @@ class PlanReport:
     """The number of links that its prices prove to be needed."""
     solver_bound: int | None = None
     """The number of links that its solver found to be needed, as the plan states it."""
+    solver_bound_at_degree: int | None = None
+    """The same for overlays with no higher maximum degree."""
     bound_rising: float | None = None
     """By how many links a second the bound rose when a limit of time cut the proof, as the plan states it."""
     at_degree: int | None = None
@@ -137,7 +141,8 @@ class PlanReport:
         if self.degrees is None or self.at_degree is None or not self.complete:
             return None
         within = self.verification.degrees.maximum <= self.at_degree
-        return gap(len(self.outline), self.degrees.links) if within else None
+        known = max(self.degrees.links, self.solver_bound_at_degree or 0)
+        return gap(len(self.outline), known) if within else None
 
     @property
     def ok(self) -> bool:
@@ -267,7 +272,7 @@ def compare_with_claims(
         "support": found.support,
     }
     bound = faults = degrees = None
-    unchecked = {"solver_bound"}
+    unchecked = {*SOLVER_BOUNDS}
     if proofs is None or isinstance(overlay, Outline):
         unchecked |= {"lower_bound", "gap", *DEGREE_BOUNDS, *PARALLEL}
     else:
@@ -295,7 +300,7 @@ def compare_with_claims(
         disagreements=(
             *_wrong_figures(claims, figures),
             *_wrong_contributions(found),
-            *_wrong_solver_bound(claims, outline, found),
+            *_wrong_solver_bounds(claims, outline, found),
             *_exceeded_budgets(claims, outline, found),
             *_wrong_figures(
                 claims, {"total_cost": cost} if cost is not None and stated_cost is not None else {}
@@ -308,7 +313,7 @@ def compare_with_claims(
         total_cost=cost,
         stated_cost=stated_cost,
         lower_bound=bound,
-        solver_bound=_solver_bound(claims) if proofs is not None else None,
+        **{name: _solver_bound(claims, name) for name in SOLVER_BOUNDS if proofs is not None},
         bound_rising=claims.figures.get("bound_rising"),
         at_degree=None if degrees is None else claims.figures["at_degree"],
         degrees=degrees,
@@ -318,8 +323,8 @@ def compare_with_claims(
     )
 
 
-def _solver_bound(claims: PlanClaims) -> int | None:
-    stated = claims.figures.get("solver_bound")
+def _solver_bound(claims: PlanClaims, name: str = "solver_bound") -> int | None:
+    stated = claims.figures.get(name)
     return stated if type(stated) is int else None
 
 
@@ -353,6 +358,10 @@ def _degree_figures(
         return dict.fromkeys(DEGREE_BOUNDS)
     degree = found.degrees.maximum if found.connected else claims.parameters.get("max_degree")
     above = gap(len(overlay), degrees.links) if found.connected else None
+    solver = _solver_bound(claims, "solver_bound_at_degree")
+    # Older plans of solvers state the gap to the certified bound.
+    if above is not None and solver is not None and not agree(above, claims.figures.get("gap_at_degree")):
+        above = gap(len(overlay), max(degrees.links, solver))
     return dict(zip(DEGREE_BOUNDS, (degree, degrees.links, above, degrees.degree), strict=True))
 
 
@@ -377,11 +386,12 @@ def _wrong_contributions(found: Verification) -> Iterator[str]:
         yield f"the contributions of edges {edges} are not as stated"
 
 
-def _wrong_solver_bound(claims: PlanClaims, outline: Outline, found: Verification) -> Iterator[str]:
+def _wrong_solver_bounds(claims: PlanClaims, outline: Outline, found: Verification) -> Iterator[str]:
     """Yield a line if the overlay itself has fewer links than its solver says are needed."""
-    solver = _solver_bound(claims)
-    if solver is not None and found.connected and len(outline) < solver:
-        yield f"solver_bound is {solver}, but the overlay connects every topic with {len(outline)} links"
+    for name in SOLVER_BOUNDS:
+        solver = _solver_bound(claims, name)
+        if solver is not None and found.connected and len(outline) < solver:
+            yield f"{name} is {solver}, but the overlay connects every topic with {len(outline)} links"
 
 
 def _exceeded_budgets(claims: PlanClaims, outline: Outline, found: Verification) -> Iterator[str]:
