@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +19,7 @@ from meshwright.designs.advice import Advice, Tried, Wishes
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import DESIGNS
 from meshwright.formatting import duration, percentage
-from meshwright.report import advice_table, comparison
+from meshwright.report import advice_lines, advice_table, comparison, proof_lines
 from meshwright.report.tables import name_of
 from meshwright.workloads import zipf
 
@@ -152,3 +153,24 @@ def test_a_design_is_named_with_its_parameters() -> None:
     assert name_of(Plan(overlay, "gpa", {"max_edges": 5000}, 0, 0.0)) == "GPA (max edges = 5,000)"
     assert name_of(Plan(overlay, "low", {"k": 2.5}, 0, 0.0)) == "Low-ODA (k = 2.5)"
     assert name_of(Plan(overlay, "from the future", {}, 0, 0.0)) == "from the future"
+
+
+def test_a_proof_that_the_time_limit_stopped() -> None:
+    """Below the tables of compare and advise a line says that the gaps are those of a proof that was cut."""
+    interest = zipf(30, 10, size=3, seed=1)
+    for rising, said in (
+        (3.0, "still rising, by 3 links a second"),
+        (0.0, "stopped by the time limit"),
+    ):
+        plans = [
+            replace(plan, prices=replace(plan.prices, rising=rising))
+            for plan in mw.compare(interest, ["gm", "low"], certify=True)
+            if plan.prices is not None
+        ]
+        assert said in proof_lines(plans)[-1]
+        assert proof_lines(plans)[-1].endswith(": gaps may be smaller")
+        advice = mw.advise(interest, steps=1)
+        assert advice.chosen is not None
+        cut = replace(advice.chosen, plan=replace(plans[0], degree_proof=None))
+        assert any(said in line for line in advice_lines(replace(advice, chosen=cut)))
+    assert proof_lines([mw.design(interest, "gm")]) == []

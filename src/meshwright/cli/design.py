@@ -181,7 +181,7 @@ def compare(
     designs that keep degrees low over the fewest links at the same maximum degree.
     """
     from meshwright.actions.compare import compare_designs
-    from meshwright.report import comparison, refuting_lines
+    from meshwright.report import comparison, proof_lines
 
     read = sources.Source(source, columns, topics)
     choice = DesignChoice(parameters=parameters, seed=seed, threads=threads)
@@ -190,7 +190,7 @@ def compare(
             read, algorithms, choice, certify=certify, costs=costs, metric=metric, chart=chart, progress=bar
         )
     plans, drawn = made.comparison.plans, [] if chart is None else [f"chart: {chart}"]
-    lines = [*refuting_lines(plans), *made.source.lines, *drawn]
+    lines = [*proof_lines(plans), *made.source.lines, *drawn]
     return Answer(made, made.source.size, comparison(plans), *lines)
 
 

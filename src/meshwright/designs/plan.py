@@ -227,7 +227,7 @@ class Plan:
         return lines
 
 
-def rising_lines(rising: float | None) -> list[str]:
+def rising_lines(rising: float | None, consequence: str = "`meshwright certify` continues it") -> list[str]:
     """Return a line that says that a limit of time cut the certificate, if it did.
 
     >>> rising_lines(12.0)
@@ -239,7 +239,7 @@ certify` continues it']
     if rising is None:
         return []
     still = f" while still rising, by {amount(rising)} links a second" if rising else ""
-    return [f"the certificate was stopped by the time limit{still}: `meshwright certify` continues it"]
+    return [f"the certificate was stopped by the time limit{still}: {consequence}"]
 
 
 def degree_lines(figures: Mapping[str, Any]) -> list[str]:

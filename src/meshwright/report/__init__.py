@@ -13,7 +13,7 @@ from meshwright import make_callable
 from meshwright.report.charts import degree_and_support, trade_off, write_front
 from meshwright.report.plan_sections import degree_chart, graph_picture, support_chart
 from meshwright.report.replays import churn_chart, churn_lines, churn_table
-from meshwright.report.tables import advice_lines, advice_table, comparison, refuting_lines, verdict_lines
+from meshwright.report.tables import advice_lines, advice_table, comparison, proof_lines, verdict_lines
 
 __all__ = [
     "advice_lines",
@@ -25,7 +25,7 @@ __all__ = [
     "degree_and_support",
     "degree_chart",
     "graph_picture",
-    "refuting_lines",
+    "proof_lines",
     "support_chart",
     "trade_off",
     "verdict_lines",

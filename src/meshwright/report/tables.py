@@ -182,16 +182,19 @@ def _fits(own: Tried, advice: Advice) -> Text:
     return Text("yes") if own.complete else Text("in part")
 
 
-def refuting_lines(plans: Iterable[Plan]) -> list[str]:
-    """Return the proof that no overlay keeps to the degree limit of a plan, if there is one.
+def proof_lines(plans: Sequence[Plan]) -> list[str]:
+    """Return what the table of plans has no figure for, if there is any.
 
-    The table has no figure for it: nothing that connects every topic is within that limit.
+    That is the proof that nothing that connects every topic keeps to the degree limit of a plan, and that the
+    time limit stopped the proof of the fewest links.
     """
-    from meshwright.designs.plan import degree_lines
+    from meshwright.designs.plan import degree_lines, rising_lines
 
     known = [plan.figures for plan in plans if plan.degree_proof is not None]
     refuted = [figures for figures in known if figures["at_degree"] < figures["degree_bound"]]
-    return degree_lines(max(refuted, key=lambda figures: figures["degree_bound"]))[:1] if refuted else []
+    lines = degree_lines(max(refuted, key=lambda figures: figures["degree_bound"]))[:1] if refuted else []
+    cut = next((plan.prices.rising for plan in plans if plan.prices is not None), None)
+    return [*lines, *rising_lines(cut, "gaps may be smaller")]
 
 
 def advice_lines(advice: Advice) -> list[str]:
@@ -210,12 +213,15 @@ def advice_lines(advice: Advice) -> list[str]:
 
 def _certificate_lines(advice: Advice) -> list[str]:
     """Say how close the plan is to the fewest links; no bound covers resilience or diameters."""
+    from meshwright.designs.plan import rising_lines
+
     figures = advice.chosen.plan.figures if advice.chosen is not None else {}
     if "gap" not in figures:
         return []
     demanding = advice.wishes.resilient or advice.wishes.diameter is not None
     fewest = "the fewest that connect topics at all" if demanding else "the fewest links possible"
     lines = [f"- at most {excess(figures['gap'])} above {fewest}"]
+    lines += [f"- {line}" for line in rising_lines(figures.get("bound_rising"))]
     if "degree_bound" in figures and not demanding:
         limit = f"with at most {counted(int(figures['at_degree']), 'link')} per broker"
         near = excess(figures["gap_at_degree"]) if "gap_at_degree" in figures else None
