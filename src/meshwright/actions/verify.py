@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from meshwright.actions.sources import FileColumns
     from meshwright.designs.plan import Plan
     from meshwright.verify.claims import PlanReport
+
+MOST_ON_LINKS = 1_000_000
+"""Links times filters, by group: `verify` wires up to so many, which takes seconds; `export` checks all."""
 
 
 def verify(plan: Plan | str | Path, interest: Any = None, *, k: int | None = None) -> PlanReport:
@@ -43,7 +46,22 @@ def verify(plan: Plan | str | Path, interest: Any = None, *, k: int | None = Non
         return verify_made_plan(plan, k=k)
     if interest is None:
         raise InputError("a stored plan needs what it was made for: mw.verify(path, interest)")
-    return verify_stored_plan(plan, load_interest(interest), k=k)
+    return _with_link_filters(plan, verify_stored_plan(plan, load_interest(interest), k=k))
+
+
+def _with_link_filters(plan: str | Path, report: PlanReport) -> PlanReport:
+    """Return the report on a sound plan with what is wrong with the filters that its links would carry."""
+    from meshwright.deploy.named_trees import NamedTrees, carried_faults
+    from meshwright.store.plans import open_plan
+    from meshwright.store.trees import read_trees
+
+    if not report.ok or not report.trees or report.unreachable or open_plan(plan).choice is None:
+        return report
+    stored = read_trees(plan)
+    named = NamedTrees.from_plan(stored)
+    if sum(len(tree.links) * len(tree.all_filters) for tree in named.trees.values()) > MOST_ON_LINKS:
+        return replace(report, unchecked=(*report.unchecked, "filters_by_link"))
+    return replace(report, disagreements=tuple(carried_faults(stored, named)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +98,8 @@ def verify_plan(
     interest, notes = load_interest(source, columns, progress=progress)
     link_costs = load_link_costs(costs, interest, progress=progress)
     progress = titled(progress, "Verification")
-    return Verified(plan, verify_stored_plan(plan, interest, k=k, costs=link_costs, progress=progress), notes)
+    report = verify_stored_plan(plan, interest, k=k, costs=link_costs, progress=progress)
+    return Verified(plan, _with_link_filters(plan, report), notes)
 
 
 def _verify_on(

@@ -39,8 +39,9 @@ def verify(
 
     Connectivity and every figure are recomputed, by code other than that which made the plan. The exit code
     is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k is not met.
-    A plan made by resilient must meet its own k. Groups of MQTT filters are derived again. Which algorithm,
-    other parameters and seed made the plan is not checked. Left out, and named, are the total cost without
+    A plan made by resilient must meet its own k. Groups of MQTT filters are derived again, and so are the
+    filters that each link of a plan with trees must carry. Which algorithm, other parameters and seed made
+    the plan is not checked. Left out, and named, are the total cost without
     --costs, and loads of trees that were chosen with --rates: the plan does not keep the rates.
 
     With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster; only

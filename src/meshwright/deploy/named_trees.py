@@ -11,11 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from meshwright.errors import InputError, first_five
+from meshwright.files.header import damaged
 from meshwright.filters.groups import overlap_groups
 from meshwright.filters.mqtt import check_filters, has_wildcard, without_covered
 from meshwright.plan_tables import ALONE, PUBLISHER, RELAY
 from meshwright.store.plan_check import require_meaning
 from meshwright.store.trees import StoredTrees, read_trees
+from meshwright.verify.link_filters import link_filter_faults
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,18 @@ def filters_by_link(topic: str, tree: TopicTree) -> Iterator[tuple[str, str, tup
         yield child, parent, without_covered(above[child])
     for publisher, carrier in tree.publishers.items():
         yield publisher, carrier, without_covered(tree.all_filters)
+
+
+def carried_faults(stored: StoredTrees, named: NamedTrees) -> Iterator[str]:
+    """Yield a line for each group of filters whose links would carry others than are wanted behind them."""
+    if stored.plan.choice is None:
+        return
+    carried = {
+        topic: {(sender, receiver): filters for sender, receiver, filters in filters_by_link(topic, tree)}
+        for topic, tree in named.trees.items()
+        if tree.filters
+    }
+    yield from link_filter_faults(stored.tables, stored.plan.group_tables, carried)
 
 
 @dataclass(frozen=True)
@@ -234,7 +248,10 @@ def read_named_trees(plan: str | Path, *, allow_relays: bool = False) -> NamedTr
     """
     stored = read_trees(plan)
     require_meaning(stored)
-    return NamedTrees.from_plan(stored).deployable(allow_relays=allow_relays)
+    named = NamedTrees.from_plan(stored).deployable(allow_relays=allow_relays)
+    for fault in carried_faults(stored, named):
+        raise damaged(stored.plan.place, fault)
+    return named
 
 
 def neighbours(links: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -292,6 +292,7 @@ def _bound_lines(report: PlanReport) -> list[str]:
         "bound_at_degree": "verify without --master to check it",
         "degree_bound": "verify without --master to check it",
         "trees": "verify without --master to check them",
+        "filters_by_link": "there are many, and export checks them",
     }
     left = [f"not checked: {name}; {reasons[name]}" for name in report.unchecked if name in reasons]
     lines = []

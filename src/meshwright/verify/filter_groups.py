@@ -146,7 +146,7 @@ def _covered(wide: str, others: Iterable[str], published: Iterable[str]) -> tupl
 def _groups(filters: Collection[str]) -> dict[str, str]:
     """Return the group of each filter: the first filter, by its bytes, that it overlaps in any way."""
     wild = [held for held in filters if "+" in held or "#" in held]
-    beginnings = _Beginnings(wild)
+    beginnings = Beginnings(wild)
     group: dict[str, int] = {}
     left = beginnings.all
     for seed, first in enumerate(wild):
@@ -170,7 +170,7 @@ def _groups(filters: Collection[str]) -> dict[str, str]:
     return {held: named.setdefault(group[held], held) for held in ordered}
 
 
-class _Beginnings:
+class Beginnings:
     """Which filters are compatible with a beginning; sets of filters are the bits of integers."""
 
     def __init__(self, filters: Sequence[str]) -> None:
@@ -214,6 +214,19 @@ class _Beginnings:
                 ones = self.holding(place, "+") if place or not level.startswith("$") else 0
                 open_ &= self.holding(place, level) | (ones if level != "/" else 0)
         return found | open_
+
+    def covered(self, held: str) -> int:
+        """Return the filters that match only topics which a filter matches, too."""
+        open_ = self.all
+        for place, level in enumerate(_closed("+/#" if held == "#" else held)):
+            if level == "#":
+                return open_
+            if level == "+":
+                shorter = self.holding(place, "/") | self.holding(place, "#") | self.holding(0, "#")
+                open_ &= ~(shorter if place else self._private(place))  # `#` is `+/#`
+            else:
+                open_ &= self.holding(place, level)
+        return open_
 
     def _private(self, place: int) -> int:
         """Return the filters that no wildcard at the first level is compatible with."""
