@@ -70,6 +70,10 @@ class AddressSpaceError(MeshwrightError, MemoryError):
         )
 
 
+LONGEST = 200
+"""The most letters of a name in a message: a name may have 65,535 bytes."""
+
+
 def first_five(items: Iterable[object], found: int | None = None) -> str:
     """Name the first five items, and how many more there are; `found` counts them if not all are given.
 
@@ -79,11 +83,14 @@ def first_five(items: Iterable[object], found: int | None = None) -> str:
     '0, 1, 2, 3, 4 and 3 more'
     >>> first_five(range(5), found=7)
     '0, 1, 2, 3, 4 and 2 more'
+    >>> len(first_five(["x" * 5000]))
+    200
     """
     listed = list(items)
     found = len(listed) if found is None else found
     more = f" and {found - 5} more" if found > 5 else ""
-    return ", ".join(repr(item) for item in listed[:5]) + more
+    named = (repr(item) for item in listed[:5])
+    return ", ".join(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in named) + more
 
 
 def first_rows(positions: Iterable[int]) -> str:
