@@ -98,7 +98,7 @@ def _explain(message: str, content: Any, of: Any, lax: bool) -> str:
         if index == ANY and isinstance(value, dict):
             kind = get_args(inner)[1]
             key, value = next(one for one in value.items() if not _fits(one[1], kind, lax))
-            name += f"[{key!r}]"
+            name += f"[{_short(key)}]"
         elif index:
             parts = get_args(inner)
             fixed = get_origin(inner) is tuple and parts[-1] is not Ellipsis
@@ -116,9 +116,10 @@ def _explain(message: str, content: Any, of: Any, lax: bool) -> str:
         return f"{name or 'it'} is {_short(value)}, not {_wanted(kind)}"
     where, field = name or "it", wrong.group(2)
     if wrong.group(1).startswith("missing"):
-        return f"{where} has no field {field!r}"
+        return f"{where} has no field {_short(field)}"
     likely = get_close_matches(field, _types_of(_inner(kind)), 1)
-    return f"{where} has an unknown field {field!r}" + (f": did you mean {likely[0]!r}?" if likely else "")
+    meant = f": did you mean {likely[0]!r}?" if likely else ""
+    return f"{where} has an unknown field {_short(field)}{meant}"
 
 
 def _inner(kind: Any) -> Any:
