@@ -64,6 +64,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     ("text", "error"),
     [
         ("[subscriptons]\n", "has an unknown field 'subscriptons': did you mean 'subscriptions'?"),
+        (LEAST + '[design]\nobjective = "front"\n', "design.objective is 'front', not 'edges'"),
         (LEAST + "sorce = 1\n", "subscriptions has an unknown field 'sorce': did you mean 'source'?"),
         (LEAST + "[design]\nmax_degre = 3\n", "'max_degre': did you mean 'max_degree'?"),
         (LEAST + "[design]\nk = 0\n", "design.k is 0, not a number of 1 or more"),

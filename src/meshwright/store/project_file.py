@@ -61,7 +61,8 @@ def _parameter_type(name: str) -> Any:
     """Return the type of a design's parameter, as the registry declares it."""
     declared = PARAMETERS[name]
     if declared.choices:
-        return Literal[declared.choices] | None
+        # A project has one plan: a front has many.
+        return Literal[tuple(choice for choice in declared.choices if choice != "front")] | None
     if declared.least is None:
         return declared.kind | None
     return Annotated[declared.kind, Meta(ge=declared.least, le=declared.most)] | None
