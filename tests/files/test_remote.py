@@ -14,7 +14,7 @@ from pyarrow import fs
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.files import header, remote
 from meshwright.files.header import Kind, write_header
-from meshwright.files.urls import files_in, local_copy, open_input
+from meshwright.files.urls import files_in, local_copy, naming, open_input
 from object_store import folder_as_store
 
 KIND = Kind("thing", "thing.json", 1, digests=True, ours=("a.parquet", "b.parquet"), at_urls=True)
@@ -205,6 +205,6 @@ def test_errors_of_a_store_are_one_line(error: Exception, message: str) -> None:
     assert isinstance(raised.value, OutputError) != isinstance(error, FormatError)
     with (
         pytest.raises(FormatError, match=r"^s3://b/x/a is wrong$"),
-        remote.naming("s3://b/x", Path("/tmp/copy")),
+        naming("s3://b/x", Path("/tmp/copy")),
     ):
         raise FormatError("/tmp/copy/a is wrong")

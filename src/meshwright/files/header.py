@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError
 from meshwright.files.exchange import restore
-from meshwright.files.urls import file_system, inside, local_copy, local_path
+from meshwright.files.urls import file_system, inside, local_copy, local_path, naming
 
 if TYPE_CHECKING:
     from meshwright.files.schema import Record
@@ -216,8 +216,6 @@ def local_description(place: str | Path, kind: Kind) -> Iterator[Path]:
     if local is not None:
         yield Path(local)
         return
-    from meshwright.files.remote import naming
-
     url = os.fspath(place).rstrip("/")
     with local_copy(inside(url, kind.file)) as file, naming(url, file.parent):
         yield file.parent

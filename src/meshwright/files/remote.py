@@ -28,6 +28,7 @@ from meshwright.files.urls import (
     local_copy,
     local_path,
     names_in,
+    naming,
     two_slashes,
     why_unreachable,
 )
@@ -58,15 +59,6 @@ def reaching(url: str) -> Iterator[None]:
         raise
     except (OSError, pa.ArrowException) as error:
         raise OutputError(f"cannot write {url}: {why_unreachable(error)}; choose another place") from error
-
-
-@contextmanager
-def naming(url: str, copy: Path) -> Iterator[None]:
-    """Let errors name the URL, not the copy of it on this machine."""
-    try:
-        yield
-    except MeshwrightError as error:
-        raise type(error)(str(error).replace(str(copy), url)) from error
 
 
 def names_below(system: FileSystem, path: str) -> set[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from meshwright.errors import FormatError, InputError
+from meshwright.errors import FormatError, InputError, MeshwrightError
 from meshwright.formatting import hide_secrets
 
 if TYPE_CHECKING:
@@ -182,6 +182,15 @@ def _probe_azure(container: str) -> None:
     system, path = fs.FileSystem.from_uri(container)
     with _silent_shell():
         system.get_file_info(f"{path.partition('/')[0]}/meshwright")
+
+
+@contextmanager
+def naming(url: str, copy: Path) -> Iterator[None]:
+    """Let errors name the URL, not the copy of it on this machine."""
+    try:
+        yield
+    except MeshwrightError as error:
+        raise type(error)(str(error).replace(str(copy), url)) from error
 
 
 @contextmanager

@@ -22,9 +22,9 @@ from meshwright.files.header import (
     local_description,
     read_header,
 )
-from meshwright.files.remote import fetch_folder, naming
+from meshwright.files.remote import fetch_folder
 from meshwright.files.schema import Count, Figure
-from meshwright.files.urls import inside, local_path
+from meshwright.files.urls import inside, local_path, naming
 from meshwright.filters.filter_plan import FilterChoice, PlannedFilters, plan_filters
 from meshwright.overlay import Overlay, unchecked_overlay
 from meshwright.plan_tables import EDGES, GROUPS, HOLDERS, GroupTables, LinkTable, TableError
